@@ -72,7 +72,7 @@ INLINE = re.compile(
 QUESTION_HEADING = re.compile(r"^#+ What\b.*\b(is|are|was|were)\b.*$", re.MULTILINE)
 HEADING_ADVICE = "an imperative or a noun phrase as heading"
 
-# A line may end between two words: a comment's next one begins with '#'; a string ends there, and another begins.
+# A line may end between two words: a comment's next one begins with '#', a string ends and another begins.
 BETWEEN_WORDS = r"\\s*[\"']?\\s+(?:#\\s*|f?[\"'])?"
 RULES = tuple(
     (re.compile(rf"\b(?:{re.sub(' ', BETWEEN_WORDS, words)})\b", re.IGNORECASE), advice)

@@ -80,7 +80,9 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 def test_lake_that_is_full_loses_nothing(tmp_path, disk):
     place = FullDisk(tmp_path, disk, disk.folder / "lake", {})
     run = place.run("run", "--once")
-    assert_clear(run, f"no space left under {place.lake}/things (", "of 1.0 MB free", "nothing of this write")
+    assert_clear(
+        run, f"no space left under {place.lake}/things (", "of 1.0 MB free", "this write was not committed"
+    )
     disk.grow("64m")
     place.run("run", "--once").expect(0)
     place.assert_all_rows_once()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class CommitSignal:
-    """Counts the commits of this process. `detect` looks for those of other processes."""
+    """Counts the commits of this process. `detect` finds those of other processes."""
 
     def __init__(self, detect: Callable[[], None] = lambda: None) -> None:
         self._detect = detect

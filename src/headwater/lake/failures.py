@@ -73,26 +73,28 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
     text = str(error)
     if any(sign in text for sign in _REFUSALS):
         return LakeNotWritableError(
-            f"the lake is not writable: {path}", hint="check the rights of this user or role on that location"
+            f"the lake is not writable: {path}",
+            hint="check the permissions of this user or role on that location",
         )
     if no_space := explain_no_space(path, text, temporary):
         return no_space
     if "No FileSystem for scheme" in text or ("ClassNotFoundException" in text and "fs." in text):
         return LakeError(
-            f"Spark has no file system for {path}", hint="add its connector with spark.packages in the config"
+            f"Spark has no file system for {path}",
+            hint="add its connector to `spark.packages` in the configuration",
         )
     if conflict := _explain_conflict(path, text):
         return conflict
     if _LOCK_FAILURE.search(text):
         return TableBusyError(
-            f"{path}: its lock could not be had",
-            hint="another writer holds it for long, or the lock's server does not answer: `headwater doctor`",
+            f"{path}: cannot acquire the table's lock",
+            hint="another writer holds it, or the lock server does not answer; run `headwater doctor`",
         )
     if gone := _GONE.search(text):
         return LakeError(
-            f"{path}: a file of the table is gone: {gone[1]}",
-            hint="bring it back; of a data table `headwater verify` tells whose rows are missing, and with "
-            "`--repair` reads those objects again",
+            f"{path}: a file of the table is missing: {gone[1]}",
+            hint="restore it. For a data table, `headwater verify` lists the objects whose rows are "
+            "missing, and `headwater verify --repair` re-ingests them",
         )
     if found := explain_damage(path, text) or _explain_mismatch(path, text):
         return found
@@ -117,18 +119,16 @@ def has_old_lists(text: str) -> bool:
 
 
 def _explain_conflict(path: str, text: str) -> WriteConflictError | None:
-    again = "try it again; `run` does so by itself"
+    again = "try again; `run` retries automatically"
     if any(sign in text for sign in _OVERLAPS):
-        happened = "another writer has changed the same files meanwhile; nothing of this write is there"
+        happened = "another writer changed the same files concurrently; this write was not committed"
         return WriteConflictError(f"{path}: {happened}", hint=again)
     if any(sign in text for sign in _INDEX_BEGINS):
-        happened = "another process has just begun to build an index; nothing of this write is there"
+        happened = "another process has just started to build an index; this write was not committed"
         return WriteConflictError(f"{path}: {happened}", hint=again)
     if _PROPERTIES_CHANGE in text:
-        hint = f"{again}. If there is no other process, the file is gone: bring it back"
-        return WriteConflictError(
-            f"{path}: another process is just changing {TABLE_PROPERTIES_FILE}", hint=hint
-        )
+        hint = f"{again}. If no other process is running, the file is missing: restore it"
+        return WriteConflictError(f"{path}: another process is changing {TABLE_PROPERTIES_FILE}", hint=hint)
     return None
 
 
@@ -139,9 +139,9 @@ def explain_no_space(path: str, text: str, temporary: Sequence[str] = ()) -> Lak
     if temporary and _is_temporary(text):
         return explain_full_temporary(path, temporary)
     return LakeNotWritableError(
-        f"no space left under {path}{measure_free(path)}; nothing of this write is there",
-        hint="free space there (`headwater table NAME clean` removes what nobody reads), or move the lake; "
-        "then start it again: it goes on where it was",
+        f"no space left under {path}{measure_free(path)}; this write was not committed",
+        hint="free space there (`headwater table NAME clean` deletes superseded files), or move the lake; "
+        "then start again: the run resumes where it stopped",
     )
 
 
@@ -161,9 +161,9 @@ def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritab
     places = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
     return LakeNotWritableError(
         f"{what}: no space left for Spark's temporary files{f' in {places}' if places else ''}; "
-        "nothing of this batch is there",
-        hint="free space there, or name a larger place: `spark: {config: {spark.local.dir: FOLDER}}`; then "
-        "start it again: it goes on where it was",
+        "this batch was not committed",
+        hint="free space there, or set a larger folder: `spark: {config: {spark.local.dir: FOLDER}}`; then "
+        "start again: the run resumes where it stopped",
     )
 
 
@@ -173,11 +173,12 @@ def explain_damage(path: str, text: str) -> TableDamagedError | None:
     if not named and not any(sign in text for sign in _DAMAGED_LOG):
         return None
     told = (
-        f"a file of the table is damaged: {named[named.lastgroup or 0]}" if named else "a log file is damaged"
+        f"a file of the table is corrupt: {named[named.lastgroup or 0]}" if named else "a log file is corrupt"
     )
     return TableDamagedError(
         f"{path}: {told}",
-        hint="`headwater table NAME check --contents` names what is damaged, its commit, and the ways out",
+        hint="`headwater table NAME check --contents` lists corrupt files, their commits and possible "
+        "repairs",
     )
 
 
@@ -201,13 +202,13 @@ def _explain_mismatch(path: str, text: str) -> LakeError | None:
             f"{key} is {there}, not {asked}" for key, asked, there in _CONFLICTING.findall(conflict[1])
         )
         return LakeError(
-            f"{path}: the table was made with other settings: {differing}",
-            hint="set them as they were, or build the table anew at another place",
+            f"{path}: the table was created with other settings: {differing}",
+            hint="restore these settings, or create the table at another location",
         )
     if untyped := _UNTYPED.search(text):
         kind, column = untyped[1].lower(), untyped[2]
         return TableMismatchError(
-            f"{path}: column {column} is a {kind} there, and what was to be written has none",
+            f"{path}: column {column} is a {kind} in the table, but not in the rows to write",
             hint="declare it in the table's `columns`; `headwater table NAME describe` shows its type",
         )
     return None

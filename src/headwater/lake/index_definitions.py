@@ -47,7 +47,7 @@ _KINDS: Mapping[str, IndexKind] = {
 
 
 # Before any other work, each write builds every index that is defined but not built.
-_FATAL = ": every write of the table fails of it"
+_FATAL = "; every write to the table therefore fails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
     """Return why an index cannot be built, kept or used; empty without a problem."""
     kind = name_kind(definition.name)
     if kind == "secondary" and RECORD_INDEX not in table.built:
-        return "without the record index, which the table does not have, no query can use it"
+        return "no query can use it without the record index, which the table does not have"
     if kind == "expression" and definition.is_built:
         return _find_loss(definition)
     if kind not in ("secondary", "expression") or definition.is_built or not table.columns:
@@ -146,7 +146,7 @@ def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
 def _find_loss(definition: IndexDefinition) -> str:
     if definition.kind == BLOOM_FILTERS:
         return f"with bloom filters, {LOSS}, and writes to logs of a merge-on-read table fail"
-    return f"of {definition.function}, {LOSS}" if definition.function in LOSSY else ""
+    return f"with {definition.function}, {LOSS}" if definition.function in LOSSY else ""
 
 
 def describe_problem(name: str, problem: str) -> str:
@@ -165,7 +165,9 @@ def read_definitions(folder: "TableFolder", problems: list[str]) -> tuple[IndexD
         built = folder.properties.read_list("metadata_partitions")
         return parse_index_definitions(content.decode("utf-8"), built)
     except ValueError as error:
-        problems.append(f"the file of index definitions is damaged, and writes fail of it: {path}: {error}")
+        problems.append(
+            f"the file of index definitions is corrupt, and writes therefore fail: {path}: {error}"
+        )
         return ()
 
 

@@ -80,7 +80,7 @@ LOSSY = frozenset(
     }
 )
 """Functions that Hudi supports, but whose index makes queries of the same column miss rows."""
-LOSS = "queries that ask for the same column in another way miss rows by it"
+LOSS = "queries that use the same column in another expression miss rows"
 
 
 def name_column_type(arrow_type: "pa.DataType") -> ColumnType:
@@ -114,10 +114,10 @@ def iter_expression_problems(
         yield f"{told}; {meant}allowed: {', '.join(sorted(FUNCTIONS))}"
         return
     if column_type not in known.accepts:
-        yield f"{function} takes {_join(known.accepts)}, and column {column} is {column_type}"
+        yield f"{function} takes {_join(known.accepts)}, but column {column} is {column_type}"
     for name in known.required:
         if name not in options:
-            yield f"{function} needs the option {name}"
+            yield f"{function} requires the option {name}"
     for name in options:
         if name not in known.options:
             yield f"{function} has no option {name}; allowed: {', '.join(known.options)}"

@@ -302,10 +302,10 @@ def find_merge_strategy(spark: SparkSession, name: str) -> str:
     except Py4JError as error:
         raise LakeError(
             f"`merger: {name}` cannot be loaded",
-            hint="is the class in a jar of `spark.config: {spark.jars: FILE}`, public, with a constructor "
-            "without arguments?",
+            hint="the class must be in a jar of `spark.config: {spark.jars: FILE}`, be public, and have a "
+            "constructor without arguments",
         ) from error
-    raise LakeError(f"`merger: {name}` is no record merger", hint=f"it has to implement {_MERGER}")
+    raise LakeError(f"`merger: {name}` is not a record merger", hint=f"it must implement {_MERGER}")
 
 
 def qualify_path(spark: SparkSession, path: str) -> str:

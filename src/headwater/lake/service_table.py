@@ -46,8 +46,8 @@ class ServiceTable:
             )
         if not timeline.exists():
             raise TableNotFoundError(
-                f"table {self.address.name}: no Hudi table lies at {path}",
-                hint="tables appear with their first rows: `headwater run --once`",
+                f"table {self.address.name}: no Hudi table exists at {path}",
+                hint="a table is created with its first rows: `headwater run --once`",
             )
         return timeline
 

@@ -73,20 +73,20 @@ def _explain_start_failure(log_file: Path, text: str) -> PlatformError:
         where = found[1] if found else tempfile.gettempdir()
         return PlatformError(
             f"Spark did not start: no space left for its temporary files in {where}{measure_free(where)}",
-            hint="it copies its jars there, some 90 MB: free space, or name a larger place: "
+            hint="it copies its jars there, about 90 MB: free space, or set a larger folder: "
             "`spark: {config: {spark.local.dir: FOLDER}}`",
         )
     log = log_file.read_text("utf-8", errors="replace")[-50_000:]
     if "UNRESOLVED DEPENDENCIES" in log or "unresolved dependency" in log or "download failed" in log:
         return PlatformError(
             "the Hudi jars could not be downloaded from Maven Central",
-            hint="check the network or proxy, or name a mirror with spark.config: "
-            f"{{spark.jars.ivySettings: FILE}}; what Ivy said is in {log_file}",
+            hint="check the network or proxy, or set a mirror with spark.config: "
+            f"{{spark.jars.ivySettings: FILE}}; Ivy's output is in {log_file}",
         )
     if "UnsupportedClassVersionError" in log:
         return PlatformError("this Java is too old for Spark and Hudi", hint="use Java 11 or 17")
     return PlatformError(
-        "Spark did not start", hint=f"the JVM's own output is in {log_file}; `headwater doctor` checks Java"
+        "Spark did not start", hint=f"the JVM's output is in {log_file}; `headwater doctor` checks Java"
     )
 
 

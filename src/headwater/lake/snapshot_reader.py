@@ -182,8 +182,8 @@ class SnapshotReader:
         """Raise `InstantUnavailableError` if files of the scan's snapshot have been cleaned."""
         if scan.as_of and scan.as_of < (earliest := self.find_earliest_retained()):
             raise InstantUnavailableError(
-                f"{self.path}: files of the snapshot of {scan.as_of} have been cleaned away meanwhile",
-                hint=f"the oldest commit that is still whole is {earliest}",
+                f"{self.path}: files of the snapshot of {scan.as_of} have been cleaned during the read",
+                hint=f"the oldest commit with a complete snapshot is {earliest}",
             )
 
     def list_slices(self) -> list[HudiFileSlice]:
@@ -290,8 +290,8 @@ class SnapshotReader:
                 outside = self.open_files().list_sizes(BOOTSTRAP_INDEX_FOLDER)
             if outside:
                 raise TableUnsupportedError(
-                    f"{self.path}: rows lie in files that it was bootstrapped from: Spark only",
-                    hint="Spark reads it; a bootstrap with `--mode full-record` writes the rows anew",
+                    f"{self.path}: some rows are stored in bootstrap source files, which only Spark can read",
+                    hint="Spark can read it; a bootstrap with `--mode full-record` rewrites the rows",
                 )
 
     def _read(self, options: HudiReadOptions, columns: Sequence[str] | None) -> pa.Table:
@@ -325,16 +325,16 @@ def check_readable(path: str) -> None:
     """Raise `TableUnsupportedError` for a location that only Spark can read."""
     if urlsplit(to_uri(path)).scheme not in READABLE_SCHEMES:
         raise TableUnsupportedError(
-            f"{path}: this location can be read by Spark only",
-            hint=f"without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
+            f"{path}: only Spark can read this location",
+            hint=f"readable without Spark: a folder, {', '.join(sorted(READABLE_SCHEMES - {''}))}",
         )
 
 
 def build_absence(path: str) -> TableNotFoundError:
     """Build the error for a path without a table."""
     return TableNotFoundError(
-        f"{path}: no Hudi table lies there",
-        hint="tables appear with their first rows: `headwater run --once`",
+        f"{path}: no Hudi table exists there",
+        hint="a table is created with its first rows: `headwater run --once`",
     )
 
 
@@ -342,14 +342,17 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     """Build the error for a message of hudi-rs or the store about the table at `path`."""
     first_line = text.partition("\n")[0][:300]
     if "NoSuchBucket" in text:
-        return LakeError(f"{path}: there is no such bucket", hint="check `lake` and `lake_storage.endpoint`")
+        return LakeError(
+            f"{path}: the bucket does not exist", hint="check `lake` and `lake_storage.endpoint`"
+        )
     # Properties without a table name are empty: the table is being created, or its creator died.
     if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
         return build_absence(path)
     if _REFUSED.search(text):
         return LakeError(
-            f"{path}: access is denied: {first_line}",
-            hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the rights to list and read there",
+            f"{path}: access denied: {first_line}",
+            hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the permissions to list and read "
+            "there",
         )
     if _UNREACHABLE.search(text):
         return LakeError(
@@ -358,8 +361,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
         )
     if blob := _BLOB_IN_LOG.search(text):
         return TableUnsupportedError(
-            f"{path}: blobs of column {blob[1]} lie in log files, which only Spark can read",
-            hint="Spark can read it; a compaction takes them out of the log files",
+            f"{path}: blobs of column {blob[1]} are stored in log files, which only Spark can read",
+            hint="Spark can read it; a compaction moves them to base files",
         )
     if damage := explain_damage(path, text):
         return damage

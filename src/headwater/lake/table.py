@@ -94,7 +94,7 @@ class Table:
         if timeline.exists():
             check_is_same_table(self.path, timeline.read_properties(), hoodie)
         elif clear_unfinished_creation(self.spark, self.path):
-            _log.warning("table %s: removed what a creation that was cut short left", name)
+            _log.warning("table %s: removed an incomplete table", name)
 
     def _warn_of_overrides(self, options: WriteOptions) -> None:
         if self._warned:

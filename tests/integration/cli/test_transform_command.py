@@ -63,7 +63,7 @@ def test_transforms_run_and_a_failing_check_stops_only_its_table(tmp_path):
     assert done.exit_code == 1
     error = json.loads(done.stderr.splitlines()[-1])
     assert error["error"] == "CheckFailedError"
-    assert "table items: check 1 (unique): 1 values of (sku) are there more than once" in error["message"]
+    assert "table items: check 1 (unique): 1 values of (sku) occur more than once" in error["message"]
     assert "table orders: check 'prices': 1 of 1 rows: price is below 0" in done.stderr
     assert json.loads(done.stdout)["tables"]["orders"]["rows"] == 1
     rows = headwater(tmp_path, "sql", "select id, name, gross from orders").stdout

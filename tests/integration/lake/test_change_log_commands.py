@@ -58,4 +58,4 @@ def test_log_is_read_by_commands_and_only_of_a_table_that_keeps_one(place: Place
     refused = run_command(
         "sql", "select * from plain", "--changes-since", "earliest", "--cdc", folder=place.folder
     ).expect(2)
-    assert "the table keeps no log of its changes" in refused.stderr
+    assert "the table has no change log" in refused.stderr

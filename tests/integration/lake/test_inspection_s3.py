@@ -60,10 +60,10 @@ def test_output_is_the_same_as_on_local_disk(find_stored, table):
 
 
 def test_absent_table_is_reported(find_stored):
-    with pytest.raises(TableNotFoundError, match="no Hudi table lies there"):
+    with pytest.raises(TableNotFoundError, match="no Hudi table exists there"):
         inspection.describe(find_stored("coming"), NOW)
 
 
 def test_absent_bucket_is_reported(find_stored):
-    with pytest.raises(LakeError, match="no such bucket"):
+    with pytest.raises(LakeError, match="the bucket does not exist"):
         inspection.list_actions(find_stored("orders_cow", "not-there"), NOW)

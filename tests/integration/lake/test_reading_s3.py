@@ -105,5 +105,5 @@ def test_time_travel_and_changes_work_on_the_bucket(lake, options, table):
 
 def test_absent_table_and_absent_bucket_are_distinguished(lake, options):
     assert not SnapshotReader(f"{lake}/coming", options).exists()
-    with pytest.raises(LakeError, match="no such bucket"):
+    with pytest.raises(LakeError, match="the bucket does not exist"):
         SnapshotReader("s3a://not-there/orders", options).exists()

@@ -68,7 +68,7 @@ def test_table_of_locks_is_asked_for_before_spark_starts(emulator, tmp_path: Pat
     client.delete_table(TableName=name)
     create(client, name, "id")
     status, detail = look()
-    assert (status, "locks need `key` alone" in detail) == ("problem", True)
+    assert (status, "a lock table requires the single key `key`" in detail) == ("problem", True)
 
 
 def create(client, name: str, key: str) -> None:

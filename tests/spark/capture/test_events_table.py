@@ -328,6 +328,6 @@ def test_removed_file_of_the_table_is_an_error_and_no_gap(spark, path, events):
     for n in range(1, 4):
         events.append(capture(n))
     next(Path(path).glob("event_day=*/*.parquet")).unlink()
-    with pytest.raises(LakeError, match=r"hold 3 events, and 2 can be read|is gone") as caught:
+    with pytest.raises(LakeError, match=r"hold 3 events, and 2 can be read|is missing") as caught:
         EventsTable(spark, path).read_after(BEGINNING, 1000)
     assert caught.value.hint

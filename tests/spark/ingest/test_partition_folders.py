@@ -49,7 +49,7 @@ def test_a_table_keeps_the_folders_that_it_was_created_with(build):
     folder = Path(lake.lake) / "t" / "shelf=a" / "b"
     assert [path.suffix for path in folder.glob("*.parquet")] == [".parquet"] * 2
     lake.change("t", url_encode_partitions=True)
-    with pytest.raises(TableMismatchError, match="URL encoding of partitions"):
+    with pytest.raises(TableMismatchError, match="URL encoding of partition folders"):
         lake.ingest_each("t", '{"id": 1, "shelf": "a/b", "v": 3}')
 
 

@@ -29,22 +29,34 @@ def read_notes(spark, path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"table_type": "merge_on_read"}, "table_type is copy_on_write there and merge_on_read here"),
-        ({"record_key": ("note",)}, "record_key is id there and note here"),
-        ({"partition": ("note",)}, "partition is day there and note here"),
-        ({"partition": ()}, "partition is day there and none here"),
-        ({"ordering": ("id",)}, "ordering is ts there and id here"),
-        ({"table_name": "other"}, "the table's name is t there and other here"),
-        ({"typed": {"base_file_format": "orc"}}, "base_file_format is parquet there and orc here"),
-        ({"typed": {"partial_updates": True}}, "partial_updates is false there and true here"),
-        ({"typed": {"drop_partition_columns": True}}, "drop_partition_columns is false there and true here"),
+        (
+            {"table_type": "merge_on_read"},
+            "table_type is copy_on_write in the table and merge_on_read in this write",
+        ),
+        ({"record_key": ("note",)}, "record_key is id in the table and note in this write"),
+        ({"partition": ("note",)}, "partition is day in the table and note in this write"),
+        ({"partition": ()}, "partition is day in the table and none in this write"),
+        ({"ordering": ("id",)}, "ordering is ts in the table and id in this write"),
+        ({"table_name": "other"}, "the table's name is t in the table and other in this write"),
+        (
+            {"typed": {"base_file_format": "orc"}},
+            "base_file_format is parquet in the table and orc in this write",
+        ),
+        (
+            {"typed": {"partial_updates": True}},
+            "partial_updates is false in the table and true in this write",
+        ),
+        (
+            {"typed": {"drop_partition_columns": True}},
+            "drop_partition_columns is false in the table and true in this write",
+        ),
         (
             {"typed": {"merge_mode": "commit_time"}},
-            "merge_mode is event_time_ordering there and commit_time_ordering here",
+            "merge_mode is event_time_ordering in the table and commit_time_ordering in this write",
         ),
         (
             {"extra": {"hoodie.datasource.write.hive_style_partitioning": "false"}},
-            "the hive style of partitions is true there and false here",
+            "the Hive style of partition folders is true in the table and false in this write",
         ),
     ],
 )
@@ -53,7 +65,7 @@ def test_differences_are_named_and_nothing_is_written(spark, made, changed, told
     commits = table.load_timeline().commits
     with pytest.raises(TableMismatchError) as caught:
         table.write(spark.createDataFrame(CHANGED, DDL), replace(OPTIONS, **changed))
-    assert caught.value.message == f"{made} holds a table that is not the configured one: {told}"
+    assert caught.value.message == f"{made} contains a table that differs from the configuration: {told}"
     assert caught.value.exit_code == 1
     assert "another name" in caught.value.hint
     assert table.load_timeline().commits == commits
@@ -64,7 +76,7 @@ def test_all_that_differs_is_named_at_once(spark, made):
     options = replace(OPTIONS, record_key=("note",), partition=(), table_type="merge_on_read")
     with pytest.raises(TableMismatchError) as caught:
         Table(spark, str(made)).write(spark.createDataFrame(CHANGED, DDL), options)
-    assert caught.value.message.count(" there and ") == 3
+    assert caught.value.message.count(" in the table and ") == 3
 
 
 def test_write_that_leaves_the_ordering_to_the_table_is_no_other_table(spark, tmp_path):
@@ -79,7 +91,7 @@ def test_table_of_an_older_version_is_not_upgraded_unasked(spark, tmp_path):
     path = tmp_path / "t"
     old = replace(OPTIONS, extra={"hoodie.write.table.version": "8"})
     Table(spark, str(path)).write(spark.createDataFrame(NOTED, DDL), old)
-    with pytest.raises(TableMismatchError, match="of version 8, and this write is for version 9"):
+    with pytest.raises(TableMismatchError, match="of version 8, but this write uses version 9"):
         Table(spark, str(path)).write(spark.createDataFrame(CHANGED, DDL), OPTIONS)
     assert Table(spark, str(path)).load_timeline().read_properties()["hoodie.table.version"] == "8"
     Table(spark, str(path)).write(spark.createDataFrame(CHANGED, DDL), old)

@@ -127,7 +127,7 @@ def test_a_table_that_slept_past_the_timeline_compares_everything(
         lake.ingest("orders")
     with caplog.at_level("INFO"):
         result = lake.follow("paid")
-    assert "has left the timeline" in caplog.text
+    assert "is no longer on the timeline" in caplog.text
     assert lake.rows("paid", "id", "price") == [(1, 5), (2, 1), (4, 1)]
     # Only the difference is written: order 4 is as it was. Order 2 tells of a new version of its object.
     assert result is not None

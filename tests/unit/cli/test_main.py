@@ -84,7 +84,9 @@ def test_sql_transform_without_row_origin_exits_2_with_the_required_select(folde
     (folder / "headwater.yaml").write_text(GOOD.replace("{a: {path: a.json}}", f"{{a: {step}}}"))
     done = run_process("config", "check", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "tables.a.transform[0].sql: SQL: `_headwater_source` has to come out as it is" in done.stderr
+    assert (
+        "tables.a.transform[0].sql: SQL: the result must contain `_headwater_source` unchanged" in done.stderr
+    )
     assert "write SELECT _headwater_source, id, UPPER(name) AS name, or SELECT *" in done.stderr
 
 

@@ -30,7 +30,7 @@ def test_full_disk_is_reported_with_free_space(text, tmp_path):
     assert isinstance(error, LakeNotWritableError)
     told = re.fullmatch(
         rf"no space left under {tmp_path}/lake/t \(([\d,.]+) of ([\d,.]+) MB free\); "
-        "nothing of this write is there",
+        "this write was not committed",
         error.message,
     )
     assert told
@@ -49,7 +49,7 @@ def test_full_disk_is_reported_with_free_space(text, tmp_path):
 def test_unavailable_lock_is_a_busy_table(text):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableBusyError)
-    assert error.message == "/lake/t: its lock could not be had"
+    assert error.message == "/lake/t: cannot acquire the table's lock"
 
 
 @pytest.mark.parametrize(
@@ -57,30 +57,30 @@ def test_unavailable_lock_is_a_busy_table(text):
     [
         (
             "IllegalArgumentException: FileGroup count for MDT partition column_stats should be > 0",
-            "another process has just begun to build an index",
+            "another process has just started to build an index",
         ),
         (
             "HoodieWriteConflictException: Cannot resolve conflicts for overlapping writes",
-            "another writer has changed the same files meanwhile",
+            "another writer changed the same files concurrently",
         ),
     ],
 )
 def test_concurrent_write_is_a_retryable_conflict(text, sentence):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, WriteConflictError)
-    assert error.message == f"/lake/t: {sentence}; nothing of this write is there"
+    assert error.message == f"/lake/t: {sentence}; this write was not committed"
 
 
 def test_properties_being_rewritten_are_read_again():
     text = "TableNotFoundException: Hoodie table not found in path Table does not exist"
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, WriteConflictError)
-    assert error.message == "/lake/t: another process is just changing .hoodie/hoodie.properties"
+    assert error.message == "/lake/t: another process is changing .hoodie/hoodie.properties"
 
 
 def test_a_store_without_space_has_no_amount():
     error = explain_lake_failure("s3a://lake/t", RuntimeError("java.io.IOException: Disk quota exceeded"))
-    assert error.message == "no space left under s3a://lake/t; nothing of this write is there"
+    assert error.message == "no space left under s3a://lake/t; this write was not committed"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_lake_full_during_spill_is_reported_as_the_lake(tmp_path):
 def test_corrupt_file_is_named_where_hudi_names_it(text, file):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableDamagedError)
-    named = f"a file of the table is damaged: {file}" if file else "a log file is damaged"
+    named = f"a file of the table is corrupt: {file}" if file else "a log file is corrupt"
     assert error.message == f"/lake/t: {named}"
     assert "check --contents" in error.hint
 
@@ -148,7 +148,7 @@ def test_schema_that_is_nested_too_deeply_for_hudi_rs_is_left_to_spark():
 def test_corrupt_log_is_reported_without_a_jvm(text):
     error = explain_read_failure("/lake/t", text)
     assert isinstance(error, TableDamagedError)
-    assert error.message == "/lake/t: a log file is damaged"
+    assert error.message == "/lake/t: a log file is corrupt"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_corrupt_log_is_reported_without_a_jvm(text):
 def test_missing_file_is_named_with_the_repair(text):
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert type(error) is LakeError
-    assert error.message == "/lake/t: a file of the table is gone: file:/lake/t/a.parquet"
+    assert error.message == "/lake/t: a file of the table is missing: file:/lake/t/a.parquet"
     assert "verify" in error.hint
 
 
@@ -173,4 +173,4 @@ def test_a_frame_without_the_types_of_the_table_is_reported():
     )
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert isinstance(error, TableMismatchError)
-    assert error.message == "/lake/t: column e is a vector there, and what was to be written has none"
+    assert error.message == "/lake/t: column e is a vector in the table, but not in the rows to write"

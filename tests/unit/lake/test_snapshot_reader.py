@@ -154,7 +154,7 @@ def test_absent_table_does_not_exist_and_says_so(tmp_path):
     reader = SnapshotReader(str(tmp_path / "nothing"))
     assert not reader.exists()
     for ask in (reader.read, reader.count_rows, reader.list_commits, lambda: reader.schema):
-        with pytest.raises(TableNotFoundError, match="no Hudi table lies there"):
+        with pytest.raises(TableNotFoundError, match="no Hudi table exists there"):
             ask()
 
 
@@ -191,8 +191,8 @@ def test_path_readable_only_by_spark_is_distinguished():
     ("text", "kind", "told"),
     [
         ("Hoodie properties not found", TableNotFoundError, "no Hudi table"),
-        ("NoSuchBucket: no", LakeError, "no such bucket"),
-        ("status 403 Forbidden: AccessDenied\nmore", LakeError, "access is denied: status 403"),
+        ("NoSuchBucket: no", LakeError, "the bucket does not exist"),
+        ("status 403 Forbidden: AccessDenied\nmore", LakeError, "access denied: status 403"),
         ("error sending request for url (http://127.0.0.1:1/)", LakeError, "the store does not answer"),
         ("Unsupported table version 12", TableUnsupportedError, "Unsupported table version 12"),
         ("something else\nwith a backtrace", LakeError, "p: something else\n  ->"),

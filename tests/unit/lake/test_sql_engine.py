@@ -202,7 +202,7 @@ def test_unknown_column_error_has_offset_and_nearest_name():
     ("sql", "told"),
     [
         ("selec 1", "line 1, column 7: "),
-        ("select * from orders_cow where", "line 1, column 26: .*missing"),
+        ("select * from orders_cow where", "line 1, column 26: .*the statement is incomplete"),
         ("select *\nfrom orders_cow\nwhere and", "line 3, column "),
         ("select 'open", "SQL: "),
         ("select frobnicate(1) from archived", "frobnicate"),
@@ -290,7 +290,7 @@ def test_fallback_is_not_used_for_unsupported_queries():
 
 
 def test_without_a_fallback_the_table_is_unsupported():
-    with pytest.raises(TableUnsupportedError, match="Spark only"):
+    with pytest.raises(TableUnsupportedError, match="only Spark"):
         run_query("select 1 from far", {"far": "hdfs://name/lake/far"})
 
 

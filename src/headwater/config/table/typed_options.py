@@ -18,7 +18,7 @@ _CLUSTERING = (f"{PREFIX}clustering.inline", f"{PREFIX}clustering.async.enabled"
 _WHO_CLUSTERS = (*_CLUSTERING, f"{PREFIX}clustering.schedule.inline")
 _READ_WRONGLY = re.compile(r"(?i)timestamp|custom")
 _STEP_FOR_TIME = (
-    "partition by a column of a step: `transform: "
+    "partition by a column that a transform computes: `transform: "
     "[{sql: \"select *, date_format(created_at, 'yyyy/MM/dd') as day from input\"}]`"
 )
 _COMPACTS = f"{PREFIX}compact.inline"
@@ -84,7 +84,7 @@ def _iter_index_problems(table: TableFields) -> Iterator[Problem]:
         return
     if index.type == "bucket":
         if index.buckets is None:
-            yield ("index", "buckets"), "missing; `type: bucket` needs how many files a partition has"
+            yield ("index", "buckets"), "missing; `type: bucket` needs the number of files per partition"
         if index.engine == "consistent_hashing" and table.table_type == "copy_on_write":
             yield (
                 ("index", "engine"),
@@ -94,7 +94,7 @@ def _iter_index_problems(table: TableFields) -> Iterator[Problem]:
             if table.hoodie.get(key) == "true" and index.engine != "consistent_hashing":
                 yield (
                     ("hoodie", key),
-                    "clustering moves rows out of the buckets that `index` computes; leave it out, or use "
+                    "clustering moves rows out of the buckets that `index` computes; remove it, or use "
                     "`engine: consistent_hashing` or another index",
                 )
     else:
@@ -115,13 +115,14 @@ def _iter_layout_problems(table: TableFields) -> Iterator[Problem]:
     elif table.keep_partition_days is not None and table.effective_mode == "mirror":
         yield (
             ("keep_partition_days",),
-            "cannot be with `mode: mirror`, whose rows go with their objects; use merge or append",
+            "cannot be combined with `mode: mirror`, whose rows are deleted with their objects; use merge "
+            "or append",
         )
     if table.hoodie.get(_EXPIRES_INLINE, "").lower() == "true":
         yield (
             ("hoodie", _EXPIRES_INLINE),
-            "Hudi 1.2 counts the days in 32 bits: of 25 to 49 nothing expires, and of 60 what is ten days "
-            "old; use `keep_partition_days`",
+            "Hudi 1.2 counts milliseconds in 32 bits: with 25 to 49 days nothing expires, and with 60 days "
+            "partitions expire after ten; use `keep_partition_days`",
         )
     if table.column_stats and table.metadata_table is False:
         yield ("metadata_table",), f"`column_stats` {_NEEDS_METADATA}"
@@ -135,13 +136,14 @@ def _iter_indexing_problems(table: TableFields) -> Iterator[Problem]:
     if table.services != "async":
         yield (
             ("indexing",),
-            "'async' leaves it to `headwater services run`: set `services: async`, too. Allowed: inline",
+            "'async' needs `services: async`, with which `headwater services run` builds them. Allowed: "
+            "inline",
         )
     if table.index is not None and table.index.type.endswith("record_level"):
         yield (
             ("indexing",),
-            f"cannot be 'async' with `index: {{type: {table.index.type}}}`, which each commit needs at once. "
-            "Allowed: inline",
+            f"cannot be 'async' with `index: {{type: {table.index.type}}}`, which each commit needs "
+            "immediately. Allowed: inline",
         )
 
 
@@ -150,7 +152,7 @@ def _iter_generator_problems(table: TableFields) -> Iterator[Problem]:
         key = f"{PREFIX}datasource.write.keygenerator.{name}"
         found = table.hoodie.get(key, "")
         if found and _READ_WRONGLY.search(found):
-            text = "makes partitions whose rows Spark leaves out when they are asked for by time (Hudi 1.2)"
+            text = "creates partitions from which Spark omits rows in queries by time (Hudi 1.2)"
             yield ("hoodie", key), f"{found!r} {text}; {_STEP_FOR_TIME}"
 
 
@@ -162,12 +164,12 @@ def _iter_class_problems(table: TableFields) -> Iterator[Problem]:
         return
     for name in ("merge_mode", "partial_updates", *_CLASSES):
         if name in given and name != kind:
-            yield (name,), f"cannot be beside `{kind}`, whose class merges rows by its own rule"
+            yield (name,), f"cannot be combined with `{kind}`, whose class merges rows by its own rule"
     if table.cdc != "off":
         yield (
             ("cdc",),
-            f"{table.cdc!r} cannot be with `{kind}`: the log would tell the rows as they came, not what "
-            "the class makes of them. Allowed: off",
+            f"{table.cdc!r} cannot be combined with `{kind}`: the change log would contain the incoming "
+            "rows, not the merged ones. Allowed: off",
         )
 
 
@@ -181,8 +183,8 @@ def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
     if table.merge_mode == "commit_time" and table.ordering:
         yield (
             ("merge_mode",),
-            "'commit_time' takes the row written last, and `ordering` the one with the higher value: "
-            "leave one of them out",
+            "'commit_time' keeps the row written last, but `ordering` keeps the one with the higher value: "
+            "remove one of them",
         )
     if table.filter_duplicates and table.effective_mode != "append":
         yield (
@@ -191,11 +193,11 @@ def _iter_merge_problems(table: TableFields) -> Iterator[Problem]:
             "use `mode: append`",
         )
     if table.filter_duplicates and not table.record_key and not table.generated_keys:
-        yield ("record_key",), "missing; `filter_duplicates` needs the fields that tell a duplicate"
+        yield ("record_key",), "missing; `filter_duplicates` needs the fields that identify a duplicate"
     if table.filter_duplicates and table.operation == "bulk_insert":
         yield (
             ("operation",),
-            "'bulk_insert' looks for no duplicates. Allowed with `filter_duplicates`: insert",
+            "'bulk_insert' does not check for duplicates. Allowed with `filter_duplicates`: insert",
         )
 
 
@@ -210,18 +212,18 @@ def _iter_bulk_problems(table: TableFields) -> Iterator[Problem]:
             "(`mode: append`)",
         )
     if bulk.sort_by and bulk.sort != "none":
-        yield ("bulk_insert", "sort_by"), f"cannot be beside `sort: {bulk.sort}`: leave one of them out"
+        yield ("bulk_insert", "sort_by"), f"cannot be combined with `sort: {bulk.sort}`: remove one of them"
 
 
 def _iter_cleaning_problems(table: TableFields) -> Iterator[Problem]:
     given = [name for name in _KEEP if getattr(table, name) is not None]
     for name in given[1:]:
-        yield (name,), f"cannot be beside `{given[0]}`: one rule says which files are kept"
+        yield (name,), f"cannot be combined with `{given[0]}`: only one rule may select the files to keep"
     if table.compact_after == 0 and table.table_type == "merge_on_read":
         yield (
             ("compact_after",),
-            "0 switches compaction off and nothing else compacts this table: each read would merge all log "
-            "files there ever were. Allowed: a whole number of at least 1",
+            "0 disables compaction, and nothing else compacts this table: each read would merge all log "
+            "files ever written. Allowed: a whole number of at least 1",
         )
     if (
         table.table_type == "merge_on_read"
@@ -230,8 +232,8 @@ def _iter_cleaning_problems(table: TableFields) -> Iterator[Problem]:
     ):
         yield (
             ("hoodie", _COMPACTS),
-            "nothing else compacts this table: each read would merge all log files there ever were; leave it "
-            "out, or set `services: async` and run `headwater services run`",
+            "nothing else compacts this table: each read would merge all log files ever written; remove it, "
+            "or set `services: async` and run `headwater services run`",
         )
 
 
@@ -241,14 +243,17 @@ def _iter_clustering_problems(table: TableFields) -> Iterator[Problem]:
         if table.clustering is None:
             yield ("max_pending_clustering",), "has no meaning without `clustering`"
         elif table.services == "inline":
-            yield ("max_pending_clustering",), "has no meaning with `services: inline`, which leaves none"
+            yield (
+                ("max_pending_clustering",),
+                "has no meaning with `services: inline`, which leaves no plan pending",
+            )
     if table.clustering is None:
         return
     if table.index is not None and table.index.type == "bucket":
         yield (
             ("clustering",),
-            "cannot be with `index: {type: bucket}`: it moves rows out of the files that the index computes; "
-            "leave it out, or use another index",
+            "cannot be combined with `index: {type: bucket}`: it moves rows out of the files that the index "
+            "computes; remove it, or use another index",
         )
     if table.clustering.layout != "linear" and len(table.clustering.sort_by) < 2:
         yield (
@@ -257,7 +262,10 @@ def _iter_clustering_problems(table: TableFields) -> Iterator[Problem]:
         )
     for key in _WHO_CLUSTERS:
         if key in table.hoodie:
-            yield ("hoodie", key), "cannot be beside `clustering`, which with `services` says who does it"
+            yield (
+                ("hoodie", key),
+                "cannot be combined with `clustering`: `services` selects the process that runs it",
+            )
 
 
 def _iter_writers_problems(table: TableFields) -> Iterator[Problem]:
@@ -270,18 +278,21 @@ def _iter_writers_problems(table: TableFields) -> Iterator[Problem]:
         )
     limit = type(table).model_fields["max_pending_compactions"].default
     if table.services == "inline" and table.max_pending_compactions != limit:
-        yield ("max_pending_compactions",), "has no meaning with `services: inline`, which leaves none"
+        yield (
+            ("max_pending_compactions",),
+            "has no meaning with `services: inline`, which leaves no plan pending",
+        )
     if table.concurrency == "non_blocking":
         is_bucketed = table.index is not None and table.index.type == "bucket"
         if table.table_type != "merge_on_read" or not is_bucketed:
             yield (
                 ("concurrency",),
                 "'non_blocking' needs `table_type: merge_on_read` and `index: {type: bucket, buckets: "
-                "...}`: two writers have to put a new key into the same file",
+                "...}`: two writers must write a new key to the same file",
             )
         if table.effective_mode != "merge":
             yield (
                 ("concurrency",),
                 f"'non_blocking' has no meaning with `mode: {table.effective_mode}`; use `mode: merge`, "
-                "whose rows say by their ordering which one stays",
+                "where the ordering decides which row wins",
             )

@@ -116,20 +116,22 @@ class DataHubCatalog:
             return None
         if answer.status in (401, 403):
             raise CredentialsError(
-                f"datahub refuses {method} with {answer.status}",
-                hint=f"set {TOKEN_VARIABLE} to a token for it",
+                f"datahub rejected {method} with status {answer.status}",
+                hint=f"set {TOKEN_VARIABLE} to a valid access token",
             )
         if answer.status == 429 or answer.status >= 500:
-            raise CatalogUnavailableError(f"datahub: {answer.status}: {text[:300]}", hint="it is tried again")
+            raise CatalogUnavailableError(
+                f"datahub: {answer.status}: {text[:300]}", hint="the next sync retries it"
+            )
         try:
             if answer.status < 300:
                 found: dict[str, Any] = json.loads(text or "{}")
                 return found
         except ValueError:
-            text = f"no JSON: {text}"
+            text = f"not JSON: {text}"
         raise CatalogError(
             f"datahub: {answer.status}: {text[:300]}",
-            hint="`address` is that of its metadata service (port 8080), not of its page",
+            hint="`address` must be that of the metadata service (port 8080), not of the web page",
         )
 
 

@@ -126,9 +126,9 @@ def _iter_values(state: TableState, folder: str) -> Iterator[str]:
     parts = [folder] if len(fields) == 1 else folder.split("/")
     if len(parts) != len(fields):
         raise CatalogError(
-            f"partition {folder} of {state.name} has {len(parts)} parts for the fields {', '.join(fields)}: "
-            "which value is whose cannot be told",
-            hint="a table made with `url_encode_partitions: true` keeps slashes of values apart",
+            f"partition {folder} of {state.name} has {len(parts)} path segments for the fields "
+            f"{', '.join(fields)}: its values are ambiguous",
+            hint="create the table with `url_encode_partitions: true`, which encodes slashes in values",
         )
     for field, part in zip(fields, parts, strict=True):
         value = part.removeprefix(f"{field}=")

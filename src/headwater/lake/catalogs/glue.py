@@ -120,7 +120,8 @@ class GlueCatalog:
         found = self._find_table(table.name)
         if found is None:
             raise CatalogUnavailableError(
-                f"glue: {self._database}.{table.name} has gone meanwhile", hint="it is made again next time"
+                f"glue: {self._database}.{table.name} was deleted concurrently",
+                hint="the next sync re-creates it",
             )
         # Send the version that was read, so that a concurrent change is not overwritten. Archive no version
         # per sync.
@@ -160,8 +161,8 @@ class GlueCatalog:
             detail = errors[0]["ErrorDetail"]
             first = f"{detail['ErrorCode']}: {detail.get('ErrorMessage')}"
             raise CatalogError(
-                f"glue: {len(errors)} partitions were refused: {first}",
-                hint="the others are in the catalog; the next sync tries these again",
+                f"glue: {len(errors)} partitions were rejected; the first: {first}",
+                hint="the others are in the catalog; the next sync retries these",
             )
 
     @contextmanager
@@ -171,7 +172,7 @@ class GlueCatalog:
         except ClientError as error:
             raise self._explain(error) from error
         except ParamValidationError as error:
-            raise CatalogError(f"glue: {error}", hint="Glue cannot hold that of a table") from error
+            raise CatalogError(f"glue: {error}", hint="Glue does not accept this table definition") from error
         except BotoCoreError as error:
             where = self._config.endpoint or f"region {self._client.meta.region_name}"
             raise CatalogUnavailableError(
@@ -185,11 +186,11 @@ class GlueCatalog:
         if code in _DENIED:
             return CredentialsError(text, hint=_RIGHTS)
         if code in _LATER or status >= 500:
-            return CatalogUnavailableError(text, hint="it is tried again")
+            return CatalogUnavailableError(text, hint="the next sync retries it")
         if code == _NOT_FOUND and operation == "CreateTable":
-            hint = f"make the database {self._database}, or set `create_database: true`"
+            hint = f"create the database {self._database}, or set `create_database: true`"
             return CatalogError(text, hint=hint)
-        return CatalogError(text, hint="what Glue says names what it refuses")
+        return CatalogError(text, hint="Glue's message names the reason")
 
 
 def _build_client(config: CatalogConfig) -> Any:

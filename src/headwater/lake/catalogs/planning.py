@@ -65,19 +65,18 @@ class TableChange:
     def describe(self) -> Iterator[str]:
         """Yield human-readable lines without the table's name."""
         if self.is_new:
-            yield f"create it with {len(self.table.columns)} columns"
+            yield f"create the table with {len(self.table.columns)} columns"
         else:
             yield from (_describe_column(change) for change in self.columns)
             if self.is_defined_anew and not self.columns:
-                yield f"set {', '.join(self.properties) or 'its storage format'}"
+                yield f"set {', '.join(self.properties) or 'the storage format'}"
         for verb, count in (
             ("add", len(self.added)),
-            ("write", len(self.moved)),
+            ("rewrite", len(self.moved)),
             ("drop", len(self.dropped)),
         ):
             if count:
-                again = " again" if verb == "write" else ""
-                yield f"{verb} {count:,} partition{'s' if count > 1 else ''}{again}"
+                yield f"{verb} {count:,} partition{'s' if count > 1 else ''}"
         if self.has_new_files:
             count = len(self.table.files or ())
             yield f"write the manifest of {count:,} file{'' if count == 1 else 's'}"
@@ -144,17 +143,17 @@ def _is_same_place(one: str, other: str) -> bool:
 def _check_same(held: CatalogTable, wanted: CatalogTable) -> None:
     if not _is_same_place(held.location, wanted.location):
         raise CatalogConflictError(
-            f"the catalog has another table of the name {held.name}: it lies at {held.location}, "
-            f"not at {wanted.location}",
-            hint="give this one another name there with `table_names`, or drop that one from the catalog",
+            f"the catalog has another table named {held.name}: its location is {held.location}, "
+            f"not {wanted.location}",
+            hint="give this table another name with `table_names`, or drop the other one from the catalog",
         )
     there = [key.name for key in held.partition_keys]
     here = [key.name for key in wanted.partition_keys]
     if there != here:
         raise CatalogConflictError(
-            f"the catalog has {held.name} partitioned by {', '.join(there) or 'nothing'}, the table is "
-            f"partitioned by {', '.join(here) or 'nothing'}; no catalog can change that of a table",
-            hint="drop it from the catalog (no row is lost by that): the next sync makes it again",
+            f"the catalog has {held.name} partitioned by {', '.join(there) or 'nothing'}, but the table is "
+            f"partitioned by {', '.join(here) or 'nothing'}; catalogs cannot change the partitioning",
+            hint="drop it from the catalog, which deletes no rows; the next sync re-creates it",
         )
 
 

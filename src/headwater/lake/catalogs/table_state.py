@@ -60,8 +60,8 @@ def read_table_state(address: TableAddress) -> TableState | None:
     layout = read_layout(address, older=True)
     if layout.problems:
         raise LakeError(
-            f"{address.path}: which files are of the newest state cannot be told: {layout.problems[0]}",
-            hint="`headwater table NAME files` names all that is damaged",
+            f"{address.path}: cannot determine the files of the latest snapshot: {layout.problems[0]}",
+            hint="`headwater table NAME files` lists all problems",
         )
     slices = layout.slices
     current = [one for one in slices if one.state == "current"]
@@ -101,8 +101,8 @@ def _read_columns(timeline: TableTimeline, slices: Sequence[FileSlice]) -> "Stru
     footer = timeline.folder.read_footers([files[-1].path])[files[-1].path] if files else None
     if footer is None:
         raise TableUnsupportedError(
-            f"{timeline.folder.address.path}: only Spark can tell its columns: those of partitions are not "
-            "in its files, and there is no Parquet file to look into",
+            f"{timeline.folder.address.path}: only Spark can determine its columns: the partition columns "
+            "are not in its files, and it has no Parquet file",
             hint="the next commit writes one",
         )
     return from_arrow_schema(footer.schema.to_arrow_schema())

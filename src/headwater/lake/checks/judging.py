@@ -102,8 +102,8 @@ def raise_failed(table: str, failures: Sequence[CheckFailure]) -> None:
         said = "; ".join(failure.describe() for failure in fatal)
         raise CheckFailedError(
             f"table {table}: {said}",
-            hint="nothing of the batch was committed. Correct the objects or the check and run again: it is "
-            "taken up there",
+            hint="the batch was not committed. Correct the objects or the check and run again, which "
+            "resumes at this batch",
         )
 
 
@@ -128,9 +128,9 @@ def _judge_count(check: CheckConfig, count: int) -> str:
     if wanted is None:
         return ""
     if wanted.min is not None and count < wanted.min:
-        return f"the batch has {count:,} rows, at least {wanted.min:,} are wanted"
+        return f"the batch has {count:,} rows; expected at least {wanted.min:,}"
     if wanted.max is not None and count > wanted.max:
-        return f"the batch has {count:,} rows, at most {wanted.max:,} are wanted"
+        return f"the batch has {count:,} rows; expected at most {wanted.max:,}"
     return ""
 
 
@@ -138,7 +138,7 @@ def _judge_sql(frame: DataFrame, check: CheckConfig) -> str:
     found = run_select(frame, check.sql or "").limit(2).collect()
     if len(found) != 1 or len(found[0]) != 1:
         rows = "no row" if not found else "more than one value"
-        return f"the statement gives {rows}; a check compares one value"
+        return f"the statement returns {rows}; a check compares one value"
     value = found[0][0]
     if check.equals is not None and not is_equal(value, check.equals):
         return f"the value is {value!s}, not {check.equals!s}"
@@ -158,7 +158,7 @@ def _judge_unique(frame: DataFrame, check: CheckConfig, shown: Sequence[str]) ->
     chosen = doubles.limit(1).drop("_times")
     same = [quote(f"_{at}") == quote(name) for at, name in enumerate(names)]
     one = filled.join(chosen.toDF(*(f"_{at}" for at in range(len(names)))), on=same, how="left_semi")
-    text = f"{keys:,} values of ({', '.join(names)}) are there more than once, in {rows:,} rows"
+    text = f"{keys:,} values of ({', '.join(names)}) occur more than once, in {rows:,} rows"
     return text, _find_example(one, shown)
 
 

@@ -37,9 +37,9 @@ class Damage:
 
     def describe(self) -> str:
         """Return the corruption as one line."""
-        state = "is gone" if self.found is None else "cannot be read"
+        state = "is missing" if self.found is None else "cannot be read"
         if self.what == "size":
-            state = f"has {self.found:,} bytes and not {self.promised:,}"
+            state = f"has {self.found:,} bytes instead of {self.promised:,}"
         return f"{self.path} {state} ({self.rows:,} rows of commit {self.instant})"
 
 
@@ -96,15 +96,15 @@ def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> Ta
     """Build the error that names the corrupt files and possible repairs."""
     named = "; ".join(one.describe() for one in damaged[:_NAMED])
     more = f"; and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
-    one = len(damaged) == 1
-    told = "a file is not as its commit" if one else f"{len(damaged):,} files are not as their commits"
+    count = len(damaged)
+    told = "a file differs from its commit" if count == 1 else f"{count:,} files differ from their commits"
     name = address.name
     return TableDamagedError(
-        f"table {name}: {told} wrote {'it' if one else 'them'}: {named}{more}",
-        hint="put the file back as it was (a backup, an older version of the object), or `headwater table "
-        f"{name} restore` to a savepoint before that commit, or `headwater replay --table {name} --since` a "
-        "time before that commit, which reads the objects of lost rows again, and then `headwater table "
-        f"{name} compact --accept-loss`",
+        f"table {name}: {told}: {named}{more}",
+        hint="restore the file from a backup or an older version of the object; or run `headwater table "
+        f"{name} restore` to a savepoint before that commit; or run `headwater replay --table {name} "
+        "--since` with a time before that commit, which re-ingests the objects of the lost rows, and then "
+        f"`headwater table {name} compact --accept-loss`",
     )
 
 

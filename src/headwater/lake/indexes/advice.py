@@ -149,17 +149,18 @@ def choose_index(profile: TableProfile) -> tuple[Advised, tuple[str, ...]]:
     """Return the index for writes and the reasons."""
     if not profile.looks_up_keys:
         return "none", (
-            "rows are only added: no write looks for the file of a key, so no index costs or helps",
+            "rows are only appended: no write looks up the file of a key, so an index has no cost and no "
+            "benefit",
         )
     if profile.commits < FEW_COMMITS:
-        return profile.index, (f"{profile.commits} commits tell too little of how the table is written",)
+        return profile.index, (f"{profile.commits} commits are too few to show how the table is written",)
     if profile.index == "bucket":
         return "bucket", (
-            "files are computed from keys and nothing is looked up; buckets stay with the table",
+            "the file is computed from the key, without a lookup; an existing table keeps its buckets",
         )
     found, why = _choose_by_figures(profile)
     if profile.index.startswith("global_") and not found.startswith("global_"):
-        return _GLOBAL[found], (*why, "global, as it is now: a row whose partition changes moves")
+        return _GLOBAL[found], (*why, "global, as it is now: a row moves when its partition changes")
     return found, why
 
 
@@ -168,29 +169,29 @@ def _choose_by_figures(profile: TableProfile) -> tuple[Advised, tuple[str, ...]]
     if profile.bytes <= SMALL_BYTES and profile.file_groups <= SMALL_FILE_GROUPS:
         return "simple", (
             f"the table is small ({size}): reading the keys of the files that a batch may touch is cheaper "
-            "than keeping an index",
+            "than maintaining an index",
         )
     if profile.key_order == "ordered":
         return "bloom", (
             _say_keys(profile),
-            f"so a key's file is found by the ranges and filters of the files ({size})",
+            f"key ranges and Bloom filters of the files ({size}) therefore locate the file of a key",
         )
     return _choose_for_random_keys(profile, size)
 
 
 def _choose_for_random_keys(profile: TableProfile, size: str) -> tuple[Advised, tuple[str, ...]]:
-    share = f"{profile.update_share:.0%} of the rows of {profile.commits} commits were there already"
+    share = f"{profile.update_share:.0%} of the rows of {profile.commits} commits were updates"
     touched = f"a commit with updates changes {profile.file_groups_touched:.0%} of the file groups"
     if profile.has_partitions and profile.partitions_touched <= FEW_FILES_TOUCHED:
         if profile.largest_partition_bytes <= SMALL_BYTES:
             return "simple", (
                 f"a commit with updates changes {profile.partitions_touched:.0%} of {profile.partitions:,} "
                 f"partitions, and the largest has {_format(profile.largest_partition_bytes)}: only the keys "
-                "of those are read",
+                "of those partitions are read",
             )
         return "record_level", (
             _say_keys(profile),
-            f"{share}; {touched} of {size}: the index tells them without reading any, partition by partition",
+            f"{share}; {touched} ({size}): the index of each partition finds them without reading files",
         )
     skew = profile.largest_partition_bytes / max(1, profile.median_partition_bytes)
     may_be_bucket = not profile.index.startswith("global_")
@@ -201,15 +202,16 @@ def _choose_for_random_keys(profile: TableProfile, size: str) -> tuple[Advised, 
             else ""
         )
         return "bucket", (
-            f"{share}; {touched} of {size}{of}: the file is computed from the key, and nothing is looked up",
+            f"{share}; {touched} ({size}){of}: the file is computed from the key, without a lookup",
         )
     found: Advised = "record_level" if profile.has_partitions else "global_record_level"
     uneven = (
-        f"; partitions are uneven (the largest is {skew:.1f} times the median one), so buckets would be, too"
+        f"; partitions are uneven (the largest is {skew:.1f} times the median one), so buckets would be "
+        "uneven, too"
         if profile.has_partitions and skew > EVEN_PARTITIONS
         else ""
     )
-    return found, (_say_keys(profile), f"{share}; {touched} of {size}{uneven}")
+    return found, (_say_keys(profile), f"{share}; {touched} ({size}){uneven}")
 
 
 def count_buckets(profile: TableProfile) -> int:
@@ -220,15 +222,15 @@ def count_buckets(profile: TableProfile) -> int:
 def choose_column_stats(profile: TableProfile) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns whose statistics let queries skip files, best first, and the reasons."""
     if profile.sampled_files < LEAST_FILES_TO_SKIP:
-        return (), (f"{profile.file_groups:,} file groups leave nothing to pass over",)
+        return (), (f"{profile.file_groups:,} file groups are too few to skip any",)
     useful = sorted(
         (one for one in profile.columns if one.overlap <= LOW_OVERLAP),
         key=lambda one: (one.overlap, one.name),
     )[:MOST_STATS_COLUMNS]
     if not useful:
         return (), (
-            f"in {profile.sampled_files:,} files every column has values from end to end: no query could "
-            "pass one over by them",
+            f"in {profile.sampled_files:,} files, every column spans its full range: no query could skip a "
+            "file",
         )
     return tuple(one.name for one in useful), tuple(_say_spread(profile, one) for one in useful)
 
@@ -248,19 +250,19 @@ def _iter_notes(
     if is_change and index == "bucket":
         other = "record_level" if profile.has_partitions else "global_record_level"
         yield (
-            "a table that is there cannot get buckets: configure one of another name, which is built anew "
-            f"from the events; or take {other}, which this one can have"
+            "an existing table cannot change to a bucket index: configure a table with another name, which "
+            f"is built from the events; or use {other}, which this table supports"
         )
     if index.endswith("record_level") and profile.rows is not None:
         size = _format(profile.rows * RECORD_ENTRY_BYTES)
         yield f"the record index takes about {size} ({profile.rows:,} rows of {RECORD_ENTRY_BYTES} bytes)"
     if index.endswith("record_level") or columns:
-        yield "each commit then writes the metadata table, too, which small commits feel"
+        yield "each commit then also writes the metadata table, which slows down small commits"
     wide = [one.name for one in profile.columns if one.overlap >= HIGH_OVERLAP and one.name not in columns]
     if wide and profile.sampled_files >= LEAST_FILES_TO_SKIP:
         yield (
-            f"values of {', '.join(wide[:3])} lie all over the files; where queries ask for them, "
-            f"`headwater table {profile.table} cluster --sort {wide[0]}` sorts them apart"
+            f"values of {', '.join(wide[:3])} are spread over all files; if queries filter by them, "
+            f"`headwater table {profile.table} cluster --sort {wide[0]}` sorts them"
         )
 
 
@@ -268,8 +270,8 @@ def _say_keys(profile: TableProfile) -> str:
     kind = f"keys look like {profile.key_kind}"
     if profile.key_overlap is None:
         return kind
-    beside = " of its partition" if profile.has_partitions else ""
-    return f"{kind}; those of a file overlap with {profile.key_overlap:.0%} of the other files{beside}"
+    partition = " of its partition" if profile.has_partitions else ""
+    return f"{kind}; the keys of a file overlap with {profile.key_overlap:.0%} of the other files{partition}"
 
 
 def _format(size: int) -> str:

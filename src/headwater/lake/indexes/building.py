@@ -78,6 +78,6 @@ def _take_back(table: ServiceTable, plan: PlannedIndex, error: LakeError) -> Non
         drop_indexes(table, [plan.partition])
     except LakeError as second:
         raise LakeError(
-            f"{error.message}; and what is left of index {plan.name} could not be removed: {second.message}",
+            f"{error.message}; the incomplete index {plan.name} could not be removed: {second.message}",
             hint=f"`headwater table {table.address.name} index repair` removes it",
         ) from error

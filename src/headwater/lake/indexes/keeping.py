@@ -55,7 +55,7 @@ def _build(table: ServiceTable, instant: str) -> list[BuiltIndex]:
         if not done.isPresent():
             raise LakeError(
                 f"table {table.address.name}: the index planned at {instant} was not built",
-                hint=f"`headwater table {table.address.name} index repair` takes the plan back",
+                hint=f"`headwater table {table.address.name} index repair` removes the plan",
             )
         names = [str(info.getMetadataPartitionPath()) for info in done.get().getIndexPartitionInfos()]
     seconds = time.monotonic() - started

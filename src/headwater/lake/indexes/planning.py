@@ -43,7 +43,7 @@ _SINGLE: Mapping[IndexType, str] = {
 }
 _ASKED_BY = {
     COLUMN_STATS: "`column_stats: [{columns}]`",
-    PARTITION_STATS: "`column_stats: [{columns}]`, which brings them",
+    PARTITION_STATS: "`column_stats: [{columns}]`, which includes them",
     BLOOM_FILTERS: f'`hoodie: {{{{{BLOOM_FILTERS_OPTION}: "true"}}}}`',
     RECORD_INDEX: "`index: {{type: global_record_level}}`",
     FILES: "`metadata_table: true`",
@@ -109,21 +109,21 @@ def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> Tab
     _check_under_way(found)
     if index.kind == FILES:
         raise UsageError(
-            f"`files` is the metadata table itself, in which every index of {found.table} lies",
-            hint="take `metadata_table` out of the configuration: the next `run` removes it",
+            f"`files` is the metadata table itself, which contains every index of {found.table}",
+            hint="remove `metadata_table` from the configuration: the next `run` deletes the metadata table",
         )
     users = [one.name for one in found.indexes if one.kind == "secondary"]
     if index.partition == RECORD_INDEX and users:
         raise UsageError(
-            f"the record index of {found.table} is needed by {', '.join(users)}, of no use without",
-            hint=f"first `headwater table {found.table} index drop {users[0]}`",
+            f"the record index of {found.table} is required by {', '.join(users)}",
+            hint=f"first run `headwater table {found.table} index drop {users[0]}`",
         )
     owned = index.kind in ("secondary", "expression")
     if not owned and config is not None and index.partition in list_kept_partitions(config):
         asked = _name_asker(index.partition, index.columns)
         raise UsageError(
-            f"the configuration of {found.table} asks for {index.name}: the next `run` would build it again",
-            hint=f"take {asked} out of it: then the next `run` drops the index",
+            f"the configuration of {found.table} includes {index.name}: the next `run` would build it again",
+            hint=f"remove {asked} from it: the next `run` then drops the index",
         )
     return index
 
@@ -138,12 +138,12 @@ def plan_rebuild(found: TableIndexes, config: TableConfig | None, name: str) -> 
         users = [one.name for one in found.indexes if one.kind == "secondary"]
         if index.partition == RECORD_INDEX and users:
             raise UsageError(
-                f"the record index of {found.table} is needed by {', '.join(users)}",
-                hint=f"drop them first, and create them again afterwards: `index drop {users[0]}`",
+                f"the record index of {found.table} is required by {', '.join(users)}",
+                hint=f"drop them first, and re-create them afterwards: `index drop {users[0]}`",
             )
         return PlannedIndex(index.name, types[index.partition], index.partition, index.columns, {}, "")
     if index.kind not in ("secondary", "expression"):
-        raise UsageError(f"{index.name} cannot be built anew by itself", hint=_list_names(found))
+        raise UsageError(f"{index.name} cannot be rebuilt on its own", hint=_list_names(found))
     if index.problem:
         raise UsageError(
             f"index {index.name} cannot be built: {index.problem}",
@@ -183,7 +183,7 @@ def _check_writers(found: TableIndexes, config: TableConfig | None) -> TableConf
     broken = [one for one in found.indexes if one.state == "broken"]
     if broken:
         raise UsageError(
-            f"table {found.table} has an index that is broken, and nothing can be built beside it: "
+            f"table {found.table} has a broken index, which blocks building another one: "
             f"{broken[0].name}: {broken[0].problem}",
             hint=f"`headwater table {found.table} index repair` removes it",
         )
@@ -194,8 +194,8 @@ def _check_writers(found: TableIndexes, config: TableConfig | None) -> TableConf
 def _check_under_way(found: TableIndexes) -> None:
     if found.under_way:
         raise UsageError(
-            f"table {found.table}: a write is under way since {found.under_way[0]}, or was killed",
-            hint="stop what writes it; after a kill `headwater run --once` takes the write back",
+            f"table {found.table}: the write started at {found.under_way[0]} is in progress, or was killed",
+            hint="stop the writer; after a kill, `headwater run --once` rolls the write back",
         )
 
 
@@ -203,17 +203,18 @@ def _check_name(found: TableIndexes, request: IndexRequest, partition: str) -> N
     single = _SINGLE.get(request.type)
     if single is not None and request.name != single:
         raise UsageError(
-            f"a table has one index of type {request.type}, and its name is {single}, not {request.name}",
+            f"a table has only one index of type {request.type}, named {single}, not {request.name}",
             hint=f"`headwater table {found.table} index create {single} --type {request.type}`",
         )
     if not _NAME.fullmatch(request.name):
         raise UsageError(
-            f"{request.name!r} cannot be an index's name", hint="letters, digits and `_`, no digit first"
+            f"{request.name!r} is not a valid index name",
+            hint="use letters, digits and `_`, and no digit at the start",
         )
     there = found.find(partition)
     if there is not None and (single is None or there.state == "built"):
         raise UsageError(
-            f"table {found.table} has an index {request.name}: {there.kind}, {there.state}",
+            f"table {found.table} already has an index {request.name}: {there.kind}, {there.state}",
             hint=f"`headwater table {found.table} index rebuild {request.name}`, or drop it first",
         )
 
@@ -231,8 +232,8 @@ def _check_kept(found: TableIndexes, request: IndexRequest, config: TableConfig)
             continue
         asked = _name_asker(partition, request.columns)
         raise UsageError(
-            f"index {request.name} on table {found.table} needs {_say(partition)}, which the configuration "
-            "does not ask for: the next `run` would remove it, or not keep it up",
+            f"index {request.name} on table {found.table} requires {_say(partition)}, which the "
+            "configuration does not include: the next `run` would remove it, or stop maintaining it",
             hint=f"add {asked} to the table's configuration",
         )
 
@@ -240,22 +241,22 @@ def _check_kept(found: TableIndexes, request: IndexRequest, config: TableConfig)
 def _plan_single(config: TableConfig, request: IndexRequest) -> PlannedIndex:
     if request.function or request.options:
         raise UsageError(
-            f"--function and --option have no meaning for {request.type}",
-            hint="they are for --type expression",
+            f"--function and --option do not apply to {request.type}",
+            hint="they require --type expression",
         )
     asked = list_column_stats(config) if request.type in (COLUMN_STATS, PARTITION_STATS) else ()
     if request.columns and request.type == COLUMN_STATS and set(request.columns) != set(asked):
         raise UsageError(
-            f"the configuration keeps {COLUMN_STATS} of {', '.join(asked) or 'the first 32 columns'}, "
+            f"the configuration maintains {COLUMN_STATS} of {', '.join(asked) or 'the first 32 columns'}, "
             f"not of {', '.join(request.columns)}",
-            hint=f"set `column_stats: [{', '.join(request.columns)}]` in it",
+            hint=f"set `column_stats: [{', '.join(request.columns)}]` in the configuration",
         )
     return PlannedIndex(request.name, request.type, _SINGLE[request.type], request.columns or asked, {}, "")
 
 
 def _iter_column_problems(found: TableIndexes, request: IndexRequest) -> Iterator[str]:
     if len(request.columns) != 1:
-        yield f"a {request.type} index is on one column, not {len(request.columns)}"
+        yield f"a {request.type} index covers one column, not {len(request.columns)}"
         return
     column = request.columns[0]
     if column not in found.columns:
@@ -265,19 +266,19 @@ def _iter_column_problems(found: TableIndexes, request: IndexRequest) -> Iterato
     kind = found.columns[column]
     if request.type == "secondary":
         if request.function or request.options:
-            yield "a secondary index has no function and no options"
+            yield "a secondary index takes no function and no options"
         if kind not in _SECONDARY_TYPES:
-            yield f"a secondary index cannot be on column {column}, which is {kind}"
+            yield f"a secondary index does not support column {column}, which is {kind}"
         if column in found.record_keys:
-            yield f"column {column} is of the record key, which the record index knows"
+            yield f"column {column} is part of the record key, which the record index covers"
         return
     if not request.function:
-        yield "an expression index needs a function"
+        yield "an expression index requires a function"
         return
     yield from iter_expression_problems(request.function, column, kind, request.options)
     same = [one.name for one in found.indexes if one.kind == "expression" and column in one.columns]
     if same:
-        yield f"column {column} has the expression index {same[0]}, and with a second one queries miss rows"
+        yield f"column {column} has the expression index {same[0]}; with a second one, queries miss rows"
 
 
 def _list(found: TableIndexes) -> str:
@@ -297,5 +298,5 @@ def _name_asker(partition: str, columns: tuple[str, ...]) -> str:
 def _say(partition: str) -> str:
     kind = name_kind(partition)
     if partition == RECORD_INDEX:
-        return "the record index of all partitions"
+        return "the global record index"
     return "the metadata table" if kind == FILES else f"the index {partition}"

@@ -157,7 +157,9 @@ def _name_operation(instant: Instant, metadata: Metadata) -> str | None:
 def _describe_done(instant: Instant, metadata: Metadata) -> str:
     if instant.action == "savepoint" and metadata:
         comments = metadata.get("comments")
-        return f"by {metadata.get('savepointedBy') or 'nobody named'}" + (f": {comments}" if comments else "")
+        return f"by {metadata.get('savepointedBy') or 'an unnamed user'}" + (
+            f": {comments}" if comments else ""
+        )
     if instant.action == "rollback":
         return f"rolled back {', '.join(metadata.get('commitsRollback') or ())}"
     if instant.action == "restore":

@@ -102,7 +102,7 @@ def _find(commits: list[Instant], instant: str) -> Instant | None:
 def _build_unknown(timeline: TableTimeline, instant: str, commits: list[Instant]) -> UsageError:
     name = timeline.folder.address.name
     if any(instant == other.requested for other in timeline.active):
-        message = f"{name}: {instant} is no completed commit"
+        message = f"{name}: {instant} is not a completed commit"
     else:
         message = f"{name}: there is no commit {instant}"
     near = find_nearest(instant, (commit.requested for commit in commits))

@@ -18,11 +18,12 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower().removeprefix(".") not in kinds:
         allowed = ", ".join(f".{kind}" for kind in sorted(kinds))
         raise UsageError(
-            f"--plot {path}: matplotlib draws no {path.suffix or 'such file'}. Allowed: {allowed}",
-            hint="name the file growth.svg",
+            f"--plot {path}: matplotlib does not write {path.suffix or 'files without a suffix'}. "
+            f"Allowed: {allowed}",
+            hint="use a file name such as growth.svg",
         )
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"--plot {path}: there is no such folder", hint="create the folder first")
+        raise UsageError(f"--plot {path}: the folder does not exist", hint="create the folder first")
 
 
 def write_plot(growth: Growth, table: str, path: Path) -> None:
@@ -33,7 +34,7 @@ def write_plot(growth: Growth, table: str, path: Path) -> None:
 
     points = [point for point in growth.points if point.completed_at]
     times = [point.completed_at for point in points]
-    rows_label = "rows" if all(point.rows_are_exact for point in growth.points) else "rows, about"
+    rows_label = "rows" if all(point.rows_are_exact for point in growth.points) else "rows (approximate)"
     panels = (
         ("bytes", _BYTES_COLOR, [point.bytes for point in points]),
         (rows_label, _ROWS_COLOR, [point.rows for point in points]),
@@ -49,5 +50,5 @@ def write_plot(growth: Growth, table: str, path: Path) -> None:
         figure.savefig(path, dpi=120)
     except OSError as error:
         raise UsageError(
-            f"--plot {path}: {error.strerror}", hint="name a file in a folder of yours"
+            f"--plot {path}: {error.strerror}", hint="specify a file in a writable folder"
         ) from error

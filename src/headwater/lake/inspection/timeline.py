@@ -21,7 +21,7 @@ class TableTimeline(FileTimeline):
             version = properties.read("table_version", "unknown")
             raise TableUnsupportedError(
                 f"{address.path}: only Spark can read a timeline of table version {version}",
-                hint="Hudi 1.x writes it as version 9 after an upgrade",
+                hint="after an upgrade, Hudi 1.x writes it as version 9",
             )
         super().__init__(FileReader(address.path, self.folder, properties))
 

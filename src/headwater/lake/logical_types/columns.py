@@ -63,7 +63,7 @@ def check_convertible(table: str, schema: StructType, types: Types) -> None:
     if problems:
         raise ConfigError(
             "\n".join(f"tables.{table}.columns: {problem}" for problem in problems),
-            hint="make it so by a step of `transform`, or correct the name",
+            hint="convert it with a `transform`, or correct the name",
         )
 
 
@@ -106,12 +106,12 @@ def find_fault(value: Column, name: str, kind: ColumnType) -> Column:
     """Return a column with the fault of a converted value as text; null for valid and for null values."""
     if not isinstance(kind, VectorType):
         return F.lit(None).cast(StringType())
-    count, wanted = F.size(value), F.lit(f" numbers, a {kind} has {kind.dimension}")
+    count, wanted = F.size(value), F.lit(f" numbers in {name}; a {kind} has {kind.dimension}")
     is_odd = F.exists(value, lambda x: x.isNull() | F.isnan(x) | (F.abs(x) == F.lit(_INFINITY)))
     return (
         F.when(value.isNull(), F.lit(None).cast(StringType()))
-        .when(count != kind.dimension, F.concat(F.lit(f"has in {name} "), count.cast(StringType()), wanted))
-        .when(is_odd, F.lit(f"has in {name} a number that is null, NaN or infinite"))
+        .when(count != kind.dimension, F.concat(F.lit("has "), count.cast(StringType()), wanted))
+        .when(is_odd, F.lit(f"has a null, NaN or infinite number in {name}"))
     )
 
 
@@ -174,7 +174,7 @@ def check_stored(table: str, stored: StructType, types: Types) -> None:
             continue
         there = str(present).lower() if present else field.dataType.simpleString()
         raise TableMismatchError(
-            f"table {table}: column {field.name} is {there} there, and {kind} in `columns`",
-            hint="Hudi changes no column to or from its own types: set `columns` back to what the table has, "
-            "or configure a table of another name, which is built anew",
+            f"table {table}: column {field.name} is {there} in the table, but {kind} in `columns`",
+            hint="Hudi cannot convert a column to or from its logical types: restore the previous `columns`, "
+            "or configure a table with another name, which is built from scratch",
         )

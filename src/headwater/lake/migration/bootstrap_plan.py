@@ -58,7 +58,7 @@ def list_partitions(folders: Sequence[str], request: BootstrapRequest) -> tuple[
         pattern = re.compile(request.regex)
     except re.error as error:
         raise UsageError(
-            f"--regex {request.regex}: {error}", hint="such as: --regex 'day=2026-05-.*'"
+            f"--regex {request.regex}: {error}", hint="for example: --regex 'day=2026-05-.*'"
         ) from error
     other: BootstrapMode = "full_record" if request.mode == "metadata_only" else "metadata_only"
     counted = sorted(Counter(folders).items())
@@ -69,7 +69,7 @@ def list_partitions(folders: Sequence[str], request: BootstrapRequest) -> tuple[
     if all(partition.mode == other for partition in found):
         raise UsageError(
             f"--regex {request.regex} matches no partition of {request.source}",
-            hint="it has to match a whole path: " + ", ".join(path for path, _ in counted[:10]),
+            hint="it must match a whole path: " + ", ".join(path for path, _ in counted[:10]),
         )
     return found
 
@@ -80,21 +80,21 @@ def check_config(name: str, config: TableConfig) -> None:
     if problems:
         raise UsageError(
             f"table {name} cannot be bootstrapped: {'; '.join(problems)}",
-            hint="change its configuration; or let `run` read the files as objects of its source",
+            hint="change its configuration; or let `run` ingest the files as objects of its source",
         )
 
 
 def _iter_config_problems(config: TableConfig) -> Iterator[str]:
     if config.effective_mode != "merge":
-        yield f"`mode: {config.effective_mode}` tells rows by the object they came in (needed: merge)"
+        yield f"`mode: {config.effective_mode}` identifies rows by their object; use `mode: merge`"
     elif not config.ordering:
-        yield "`ordering` is missing: the rows there carry no time of an event"
+        yield "`ordering` is missing: existing rows have no event time"
     if config.index is not None and config.index.type == "bucket":
-        yield "`index: bucket` computes the file of a key, and the files are there already"
+        yield "`index: bucket` computes the file of a key, but the files already exist"
     if config.cdc != "off":
-        yield f"`cdc: {config.cdc}` would lack the rows that are there"
+        yield f"the change log of `cdc: {config.cdc}` would lack the existing rows"
     if config.drop_partition_columns:
-        yield "`drop_partition_columns` is for files that are written here"
+        yield "`drop_partition_columns` applies only to files that headwater writes"
 
 
 def check_source(
@@ -104,8 +104,8 @@ def check_source(
     problems = [*_iter_column_problems(config, columns), *_iter_folder_problems(config, partitions)]
     if problems:
         raise UsageError(
-            f"{source} does not hold such a table: {'; '.join(problems)}",
-            hint=f"columns there: {', '.join(columns)}",
+            f"{source} does not match the configured table: {'; '.join(problems)}",
+            hint=f"columns of the files: {', '.join(columns)}",
         )
 
 
@@ -120,7 +120,7 @@ def _iter_column_problems(config: TableConfig, columns: Sequence[str]) -> Iterat
             yield f"no column {', '.join(missing)} (`{key}`)"
     own = [name for name in columns if name.startswith("_hoodie_")]
     if own:
-        yield f"{own[0]} is Hudi's: that is a table already, which is upgraded and not bootstrapped"
+        yield f"{own[0]} is a column of Hudi: this is already a Hudi table; upgrade it instead"
 
 
 def _iter_folder_problems(config: TableConfig, partitions: Sequence[SourcePartition]) -> Iterator[str]:
@@ -134,5 +134,5 @@ def _iter_folder_problems(config: TableConfig, partitions: Sequence[SourcePartit
         if not fits:
             style = "/".join(f"{name}=..." if config.partition_style == "hive" else "..." for name in wanted)
             here = "the folder itself"
-            yield f"files lie in {partition.path or here}, not in {style or here} (`partition`)"
+            yield f"files are stored in {partition.path or here}, not in {style or here} (`partition`)"
             return

@@ -40,8 +40,8 @@ def plan_bootstrap(table: ServiceTable, config: TableConfig, request: BootstrapR
         folders = [_find_folder(source, file) for file in rows.inputFiles()]
     if not folders:
         raise UsageError(
-            f"{request.source} holds no {config.base_file_format} file",
-            hint="the files have to be of the table's `base_file_format`",
+            f"{request.source} contains no {config.base_file_format} file",
+            hint="the files must have the table's `base_file_format`",
         )
     partitions = list_partitions(folders, request)
     check_source(config, request.source, rows.columns, partitions)
@@ -66,8 +66,8 @@ def bootstrap(
         count = Table(table.spark, path).read().count()
     if count != plan.rows:
         raise LakeError(
-            f"{path}: {count:,} rows can be read, and {plan.rows:,} lie in {plan.source}",
-            hint="did somebody write there meanwhile? remove the table's folder and try again",
+            f"{path}: {count:,} rows can be read, but {plan.source} contains {plan.rows:,}",
+            hint="another process may have written to the source; remove the table's folder and try again",
         )
 
 
@@ -77,19 +77,19 @@ def _check_place(table: ServiceTable) -> None:
         return
     if timeline.commits:
         raise TableMismatchError(
-            f"{table.address.path} holds a table already",
-            hint="a bootstrap makes a new one: configure one of another name",
+            f"{table.address.path} already contains a table",
+            hint="a bootstrap creates a new table: configure one with another name",
         )
     raise TableMismatchError(
-        f"{table.address.path} holds a table without a commit, as a bootstrap leaves that was cut short",
-        hint="remove that folder, and try again",
+        f"{table.address.path} contains a table without a commit, the remains of an interrupted bootstrap",
+        hint="remove that folder and try again",
     )
 
 
 def _check_apart(source: str, path: str) -> None:
     one, other = (f"{place.rstrip('/')}/" for place in (source, path))
     if one.startswith(other) or other.startswith(one):
-        raise UsageError(f"{source} and the table at {path} lie in each other", hint="move one of them")
+        raise UsageError(f"the source {source} and the table at {path} overlap", hint="move one of them")
 
 
 def _find_folder(source: str, file: str) -> str:
@@ -119,7 +119,7 @@ def _check_keys(rows: DataFrame, config: TableConfig, source: str) -> int:
     doubled = counted["rows"] - counted["keys"]
     if doubled:
         raise UsageError(
-            f"{source}: {doubled:,} of {counted['rows']:,} rows have the key of another",
-            hint=f"keep one row for each {', '.join(keys)}; or let `run` read the files as objects",
+            f"{source}: {doubled:,} of {counted['rows']:,} rows have the key of another row",
+            hint=f"keep one row for each {', '.join(keys)}; or let `run` ingest the files as objects",
         )
     return int(counted["rows"])

@@ -46,7 +46,7 @@ def change_version(table: ServiceTable, direction: Direction, target: int | None
     if reached != plan.after:
         raise LakeError(
             f"{address.path}: the table has version {reached}, not {plan.after}",
-            hint=f"try it again; {describe_run_log()}",
+            hint=f"try again; {describe_run_log()}",
         )
     names = sorted({*before.raw, *after.raw})
     pairs = [PropertyChange(name, before.raw.get(name, ""), after.raw.get(name, "")) for name in names]

@@ -13,22 +13,22 @@ OLDEST_VERSION = 6
 Direction = Literal["upgrade", "downgrade"]
 
 _UP = {
-    0: "markers of unfinished writes are named in another way",
+    0: "the markers of incomplete writes get other names",
     1: "the table's properties name its columns and its key generator",
-    2: "the metadata table of before is removed and built anew",
-    3: "the table's properties get a checksum, and its metadata table is named there",
+    2: "the existing metadata table is deleted and rebuilt",
+    3: "the table's properties get a checksum and an entry for the metadata table",
     4: "partitions without a value get another name",
-    5: "compaction requests of before are removed from the auxiliary folder",
-    6: "nothing but the number",
-    7: "the timeline moves to `.hoodie/timeline`, its instants get the time at which they completed, the "
-    "archive becomes a tree of Parquet files, and the merge mode of the table is written down",
+    5: "existing compaction requests are deleted from the auxiliary folder",
+    6: "only the version number changes",
+    7: "the timeline moves to `.hoodie/timeline`, its instants get completion times, the archive becomes a "
+    "tree of Parquet files, and the table's properties record the merge mode",
     8: "the payload class becomes a merge mode, and the indexes in the metadata table get a version",
 }
 _DOWN = {
     9: "the merge mode becomes a payload class again, and secondary indexes of the newer version are removed",
-    8: "the timeline moves back to `.hoodie`, instants lose the time at which they completed, the archive "
-    "becomes log files, and the metadata table is removed where that version cannot read it",
-    7: "nothing but the number",
+    8: "the timeline moves back to `.hoodie`, instants lose their completion times, the archive becomes log "
+    "files, and the metadata table is deleted if that version cannot read it",
+    7: "only the version number changes",
 }
 
 
@@ -72,7 +72,7 @@ def plan_versions(
     if (after < before) if is_up else (after > before):
         other = "downgrade" if is_up else "upgrade"
         raise UsageError(
-            f"table {name} has version {before}: to version {after} it is no {direction}",
+            f"table {name} has version {before}, and `{direction}` cannot change it to version {after}",
             hint=f"headwater table {name} {other} --to {after}",
         )
     return VersionPlan(before, after, _list_steps(before, after), _list_first(properties, before, after))
@@ -87,8 +87,10 @@ def _list_steps(before: int, after: int) -> tuple[VersionStep, ...]:
 def _list_first(properties: TableProperties, before: int, after: int) -> tuple[str, ...]:
     if before == after:
         return ()
-    first = ["writes that were begun and not completed are rolled back"]
+    first = ["incomplete writes are rolled back"]
     crosses_layouts = min(before, after) < 8 <= max(before, after)
     if crosses_layouts and properties.read("table_type").upper() == "MERGE_ON_READ":
-        first.append("log files are compacted into base files: log files of one version are not the other's")
+        first.append(
+            "log files are compacted into base files, because the versions have different log formats"
+        )
     return tuple(first)

@@ -136,7 +136,7 @@ def _describe(passed_over: list[JavaHome]) -> str:
     wanted = " or ".join(str(major) for major in sorted(SUPPORTED_MAJORS))
     if not passed_over:
         return (
-            f"No Java was found. Spark needs Java {wanted}; looked at JAVA_HOME, PATH and the usual places."
+            f"No Java was found. Spark needs Java {wanted}; searched JAVA_HOME, PATH and the usual locations."
         )
     found = ", ".join(f"Java {java.version} ({java.path})" for java in passed_over)
     return f"No usable Java was found. Spark needs Java {wanted}; found only {found}."

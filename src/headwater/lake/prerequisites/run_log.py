@@ -54,4 +54,4 @@ def note_run_log(log_file: Path) -> None:
 
 def describe_run_log() -> str:
     """Return a hint that locates the stack trace of a failure."""
-    return f"the stack trace is in {_current[0]}" if _current else "the log of the JVM has the stack trace"
+    return f"the stack trace is in {_current[0]}" if _current else "the stack trace is in the log of the JVM"

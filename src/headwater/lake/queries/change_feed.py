@@ -94,7 +94,7 @@ class ChangeFeed:
         newest = history.commits[-1].completed if history.commits else ""
         if history.pending and end < min(newest, self._query.until or newest) and not self._waits:
             _log.warning(
-                "%s: commits after %s wait for one that was begun at %s",
+                "%s: commits after %s deferred until the pending write of %s completes",
                 history.path,
                 end or "the beginning",
                 describe_instant(history.pending[0]),

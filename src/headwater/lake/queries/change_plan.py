@@ -49,17 +49,19 @@ def plan_changes(
         return ChangePlan("nothing", as_of, as_of)
     upto = commits[-1].completed
     if not as_of:
-        return ChangePlan("all", "", upto, True, "nothing of it was taken in yet")
+        return ChangePlan("all", "", upto, True, "none of it has been processed yet")
     if not is_same_selection:
-        return ChangePlan("all", as_of, max(as_of, upto), True, "what is taken from it has changed")
+        return ChangePlan(
+            "all", as_of, max(as_of, upto), True, "the selection of its rows or columns has changed"
+        )
     if upto < as_of:
-        return ChangePlan("all", as_of, upto, True, "the table is older than what was taken in of it")
+        return ChangePlan("all", as_of, upto, True, "the table is older than the last processed commit")
     new = [commit for commit in commits if commit.completed > as_of]
     if not new:
         return ChangePlan("nothing", as_of, as_of)
     if all(commit.completed != as_of for commit in commits):
         # Archived, or removed by a restore, whose rows no later commit reports.
-        return ChangePlan("all", as_of, upto, True, "the commit that was seen last has left the timeline")
+        return ChangePlan("all", as_of, upto, True, "the last processed commit is no longer on the timeline")
     if any(commit.action == "replacecommit" for commit in new):
-        return ChangePlan("all", as_of, upto, True, "files were replaced as a whole")
+        return ChangePlan("all", as_of, upto, True, "a commit replaced whole file groups")
     return ChangePlan("changes", as_of, upto, count_deletes(as_of, upto) > 0)

@@ -90,8 +90,8 @@ def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
     missing = [name for name in _IDENTITY if name not in reader.schema.names]
     if missing:
         raise LakeError(
-            f"{reader.path}: rows without {', '.join(missing)} cannot be told apart",
-            hint="the table was made without Hudi's own columns (populate.meta.fields)",
+            f"{reader.path}: rows cannot be identified without {', '.join(missing)}",
+            hint="the table was created without Hudi's metadata columns (populate.meta.fields)",
         )
     shows_before, shows_after = step.snapshots
     before, after = _read_identities(reader, shows_before), _read_identities(reader, shows_after)
@@ -122,8 +122,9 @@ def _read_rows(reader: SnapshotReader, scan: Scan, wanted: pa.Table) -> pa.Table
     found = _keep(rows, _identify(rows), _identify(wanted), wanted=True)
     if found.num_rows != wanted.num_rows:
         raise LakeError(
-            f"{reader.path}: {wanted.num_rows} rows have changed, but {found.num_rows} of them can be read",
-            hint="`--since earliest` reads the whole table anew",
+            f"{reader.path}: {wanted.num_rows} rows have changed, but only {found.num_rows} of them can be "
+            "read",
+            hint="`--since earliest` reads the whole table again",
         )
     return found
 

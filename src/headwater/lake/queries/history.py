@@ -112,9 +112,9 @@ def find_cut(history: TableHistory, instant: str) -> Cut:
         earlier = [found for found in list_cuts(history) if found.completed <= instant]
         possible = describe_instant(earlier[-1].completed) if earlier else EARLIEST
         raise InstantUnavailableError(
-            f"{history.path}: at {describe_instant(instant)} two writers were at work, and that state was "
-            "not kept by itself",
-            hint=f"the one before it is {possible}",
+            f"{history.path}: two writers overlapped at {describe_instant(instant)}, so their commits cannot "
+            "be separated",
+            hint=f"the last readable instant before it is {possible}",
         )
     return cut
 
@@ -169,9 +169,9 @@ def check_change_log(history: TableHistory, since: str) -> Cut:
     if start.completed < history.newest_archived:
         active = [c for c in history.commits if c.completed >= history.newest_archived]
         raise InstantUnavailableError(
-            f"{history.path}: the change log reaches back to {_describe(active[0])}, not to "
+            f"{history.path}: the change log reaches back only to {_describe(active[0])}, not to "
             f"{describe_instant(start.completed) if start.completed else 'the first commit'}",
-            hint=f"--since {active[0].completed}; without --cdc changes are told from further back",
+            hint=f"use --since {active[0].completed}; older changes are available without --cdc",
         )
     if start.requested or any(commit.requested < history.earliest_retained for commit in history.commits):
         find_snapshot(history, start)
@@ -188,9 +188,10 @@ def _refuse(history: TableHistory, cut: Cut) -> NoReturn:
     asked = describe_instant(cut.completed) if cut.completed else "its first commit"
     whole = describe_instant(earliest.completed) if earliest else "none"
     raise InstantUnavailableError(
-        f"{history.path}: files of the state at {asked} have been cleaned away; the earliest instant still "
-        f"whole is {whole}",
-        hint=f"changes since `{EARLIEST}` are always told, but for --cdc; cleaned less, a table keeps more",
+        f"{history.path}: files of the state at {asked} have been cleaned; the earliest readable "
+        f"instant is {whole}",
+        hint=f"changes since `{EARLIEST}` are always available, except with --cdc; a longer retention keeps "
+        "older states",
     )
 
 
@@ -198,9 +199,9 @@ def _check_restores(history: TableHistory, instant: str) -> None:
     for completed, oldest in history.restores:
         if oldest <= instant < completed:
             raise InstantUnavailableError(
-                f"{history.path}: a restore at {describe_instant(completed)} took back what was there at "
+                f"{history.path}: a restore at {describe_instant(completed)} reverted the state at "
                 f"{describe_instant(instant)}",
-                hint=f"ask from {completed} on; `{EARLIEST}` begins with everything that is there now",
+                hint=f"start at {completed} or later; `{EARLIEST}` starts with all current rows",
             )
 
 

@@ -20,7 +20,7 @@ def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
     properties = TableProperties(parse_properties(files.read(TABLE_PROPERTIES_FILE).decode()))
     if properties.read_number("layout_version", 0) != LAYOUT:
         raise LakeError(
-            f"{path}: only the newest state can be read: its timeline is of before Hudi 1.0",
+            f"{path}: only the latest snapshot can be read: the timeline predates Hudi 1.0",
             hint="the next write by Hudi 1 upgrades the table",
         )
     timeline = FileTimeline(FileReader(path, files, properties))

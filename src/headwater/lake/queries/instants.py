@@ -10,8 +10,8 @@ EARLIEST = "earliest"
 _INSTANT = re.compile(r"\d{14}(\d{3})?")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 _HINT = (
-    "an instant (20260131120000000 or 20260131120000), a time (2026-01-31T12:00:00Z; UTC without a zone) "
-    "or a date (2026-01-31: its first moment)"
+    "use an instant (20260131120000000 or 20260131120000), a time (2026-01-31T12:00:00Z; UTC without a zone) "
+    "or a date (2026-01-31: its start)"
 )
 
 
@@ -32,8 +32,8 @@ def parse_instant(text: str, *, end_of_second: bool) -> str:
             time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", asked))
             return format_instant(time if time.tzinfo else time.replace(tzinfo=timezone.utc))
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no point in time", hint=_HINT) from error
-    raise UsageError(f"{text!r} is no point in time", hint=_HINT)
+        raise UsageError(f"{text!r} is not a point in time", hint=_HINT) from error
+    raise UsageError(f"{text!r} is not a point in time", hint=_HINT)
 
 
 def is_instant(text: str) -> bool:

@@ -45,16 +45,17 @@ def search_vectors(
     field = _find_field(rows.schema, column, "vector")
     kind = parse_hudi_type(field.metadata[HUDI_TYPE])
     if metric not in _HUDI_METRICS:
-        raise UsageError(f"no metric {metric!r}", hint=f"allowed: {', '.join(get_args(Metric))}")
+        raise UsageError(f"unknown metric {metric!r}", hint=f"allowed: {', '.join(get_args(Metric))}")
     if k < 1:
-        raise UsageError(f"{k} nearest rows cannot be found", hint="k >= 1")
+        raise UsageError(f"cannot search for {k} nearest rows", hint="k must be at least 1")
     numbers = [float(number) for number in vector]
     if isinstance(kind, VectorType) and len(numbers) != kind.dimension:
         raise UsageError(
-            f"the vector has {len(numbers)} numbers, and {column} is {kind}", hint="embed with the same model"
+            f"the vector has {len(numbers)} numbers, but {column} is {kind}",
+            hint="embed the query with the same model",
         )
     if not all(map(math.isfinite, numbers)):
-        raise UsageError("the vector has a number that is NaN or infinite", hint="embed the query anew")
+        raise UsageError("the vector has a number that is NaN or infinite", hint="embed the query again")
     text = ", ".join(f"{number!r}D" for number in numbers)
     with _viewed(rows, path) as view:
         return spark.sql(
@@ -85,9 +86,13 @@ def _find_field(schema: StructType, column: str, wanted: Literal["vector", "blob
         if field.name.lower() == column.lower():
             return field
     there = next((f for f in schema if f.name.lower() == column.lower()), None)
-    what = f"there is no column {column}" if there is None else f"{column} is {there.dataType.simpleString()}"
+    what = (
+        f"there is no column {column}"
+        if there is None
+        else f"{column} is not a {wanted}, but {there.dataType.simpleString()}"
+    )
     names = ", ".join(field.name for field in fitting) or f"none; `columns: {{NAME: {wanted}}}` declares one"
-    raise UsageError(f"{what[:200]}, and no {wanted}", hint=f"{wanted}s of the table: {names}")
+    raise UsageError(what[:200], hint=f"{wanted}s of the table: {names}")
 
 
 @contextmanager

@@ -14,8 +14,8 @@ def load_history_for(query: Query, path: str, files: TableFiles) -> TableHistory
     history = load_history(path, files, back_to)
     if query.names_time and not history.is_utc:
         raise UsageError(
-            f"{path}: its timeline is in the local time of who writes it, and no zone is told",
-            hint="name an instant of it, such as "
+            f"{path}: the timeline is in the writer's local time, and its time zone is unknown",
+            hint="use an instant of the timeline, such as "
             + (history.commits[-1].completed if history.commits else "20260131120000000"),
         )
     return history
@@ -46,8 +46,8 @@ def plan_change_log(query: Query, path: str, files: TableFiles) -> tuple[str, st
     history = load_history_for(query, path, files)
     if not history.has_change_log:
         raise UsageError(
-            f"{path}: the table keeps no log of its changes",
-            hint="`cdc:` of its configuration makes a new table keep one; `headwater changes` needs none",
+            f"{path}: the table has no change log",
+            hint="set `cdc:` when you configure a new table; `headwater changes` needs no change log",
         )
     start = check_change_log(history, query.since)
     newest = history.commits[-1].completed if history.commits else ""

@@ -64,10 +64,12 @@ def choose_query(*, as_of: str | None, changes_since: str | None, cdc: bool, rea
     ]
     if len(chosen) > 1:
         raise UsageError(
-            f"{' and '.join(chosen)} cannot go together", hint="each asks for another state of the table"
+            f"{' and '.join(chosen)} cannot be combined", hint="each selects another state of the table"
         )
     if cdc and changes_since is None:
-        raise UsageError("--cdc needs --changes-since", hint="--changes-since earliest begins with the first")
+        raise UsageError(
+            "--cdc requires --changes-since", hint="--changes-since earliest starts with the first change"
+        )
     if as_of is not None:
         return Query.as_of(as_of)
     if changes_since is not None:
@@ -85,6 +87,6 @@ def _parse_window(since: str, until: str) -> _Window:
     begin = parse_since(since)
     end = parse_instant(until, end_of_second=True) if until else ""
     if end and end < begin:
-        raise UsageError(f"until {until} lies before since {since}", hint="since < until")
+        raise UsageError(f"until {until} is before since {since}", hint="since must not be after until")
     names_time = any(text and not is_instant(text) and text != EARLIEST for text in (since, until))
     return _Window(since=begin, until=end, names_time=names_time)

@@ -18,7 +18,7 @@ def read(address: TableAddress, query: Query, columns: list[str] | None = None) 
     """
     if query.kind == "cdc":
         raise TableUnsupportedError(
-            f"{address.path}: the change log can be read by Spark only", hint="queries.read_on_spark"
+            f"{address.path}: only Spark can read the change log", hint="use queries.read_on_spark"
         )
     scan, reader = open_scan(query, SnapshotReader(address.path, address.storage_options))
     return reader.read_scan(scan, columns)

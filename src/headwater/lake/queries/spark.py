@@ -41,7 +41,7 @@ def read_on_spark(spark: SparkSession, path: str, query: Query) -> DataFrame:
                 return read_change_log(table, *plan_change_log(query, path, files))
             scan = plan_scan(query, path, files)
         except ValueError as error:
-            raise LakeError(f"{path}: a file of the timeline cannot be read: {error}") from error
+            raise LakeError(f"{path}: cannot read a timeline file: {error}") from error
         if scan.read_optimized:
             return table.read_optimized()
         rows = table.read_as_of(scan.as_of) if scan.as_of else table.read()

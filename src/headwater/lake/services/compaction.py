@@ -70,5 +70,5 @@ def _check_type(name: str, table_type: object) -> None:
     if str(table_type) != "MERGE_ON_READ":
         raise UsageError(
             f"table {name} is copy-on-write: it has no log files to compact",
-            hint="`cluster` makes large files of small ones, `clean` removes what is superseded",
+            hint="`cluster` rewrites small files into larger ones, `clean` deletes superseded files",
         )

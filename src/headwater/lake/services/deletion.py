@@ -73,7 +73,7 @@ def _find(table: ServiceTable, where: str) -> DataFrame:
     except (AnalysisException, ParseException) as error:
         reason = " ".join(str(error).partition(";")[0].split())[:300]
         raise UsageError(
-            f"--where {where}: {reason}", hint="a condition as in SQL: \"customer = 'c-17'\""
+            f"--where {where}: {reason}", hint="use a SQL condition, such as \"customer = 'c-17'\""
         ) from error
 
 

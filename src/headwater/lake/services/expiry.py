@@ -53,8 +53,8 @@ def expire_partitions(
     days = days or read_partition_days(table.extra)
     if not days:
         raise UsageError(
-            f"nothing says how long table {name} keeps its partitions",
-            hint="set `keep_partition_days` of the table, or give --days",
+            f"table {name} has no partition retention",
+            hint="set `keep_partition_days` of the table, or specify --days",
         )
     if not table.load_meta_client().getTableConfig().getPartitionFields().isPresent():
         raise UsageError(

@@ -65,8 +65,8 @@ def validate_metadata(table: ServiceTable) -> MetadataCheck:
     """Validate the metadata table; writes nothing. Raises `UsageError` if there is none, and `LakeError`."""
     if not _list_partitions(table):
         raise UsageError(
-            f"table {table.address.name} keeps no metadata table",
-            hint="`metadata_table: true` in its configuration has its writes keep one",
+            f"table {table.address.name} has no metadata table",
+            hint="set `metadata_table: true` in its configuration: its writes then maintain one",
         )
     with table.open_client({}) as client:
         listed, stored = table.java.list_files(client)

@@ -22,8 +22,8 @@ def plan_rollback(table: ServiceTable, instant: str | None) -> Undone:
     newest = _find_newest(table)
     if instant is not None and instant not in (newest.requested, newest.completed):
         raise UsageError(
-            f"table {table.address.name}: {instant} is not its newest commit; only that can be rolled back",
-            hint=f"the newest is {newest.requested}; to go further back: `restore` to a savepoint",
+            f"table {table.address.name}: {instant} is not its latest commit; only that can be rolled back",
+            hint=f"the latest is {newest.requested}; to go further back, `restore` to a savepoint",
         )
     return Undone((newest.requested,))
 
@@ -35,7 +35,8 @@ def roll_back(table: ServiceTable, instant: str | None) -> Undone:
         if not client.rollback(undone.commits[0]):
             raise LakeError(
                 f"{table.address.path}: {undone.commits[0]} was not rolled back",
-                hint="has it gone meanwhile? `headwater table NAME timeline` shows what there is",
+                hint="another process may have rolled it back; `headwater table NAME timeline` lists the "
+                "commits",
             )
     return undone
 

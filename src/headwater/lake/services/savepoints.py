@@ -47,7 +47,7 @@ def create_savepoint(
     chosen = _find_commit(table, instant)
     if any(savepoint.instant == chosen for savepoint in list_savepoints(table)):
         raise UsageError(
-            f"table {table.address.name}: {chosen} has a savepoint", hint="`savepoints` lists them all"
+            f"table {table.address.name}: {chosen} already has a savepoint", hint="`savepoints` lists all"
         )
     savepoint = Savepoint(chosen, getpass.getuser(), comment)
     if not dry_run:
@@ -91,7 +91,9 @@ def _find_commit(table: ServiceTable, instant: str | None) -> str:
     if not found:
         asked = f"no commit {instant}" if instant else "no commit yet"
         newest = ", ".join(c.requested for c in reversed(commits[-3:]))
-        raise UsageError(f"table {table.address.name} has {asked}", hint=f"the newest: {newest or 'none'}")
+        raise UsageError(
+            f"table {table.address.name} has {asked}", hint=f"latest commits: {newest or 'none'}"
+        )
     return found[-1]
 
 
@@ -101,6 +103,6 @@ def _find_savepoint(table: ServiceTable, instant: str | None) -> Savepoint:
     if not found:
         asked = f"no savepoint {instant}" if instant else "no savepoint"
         there = ", ".join(savepoint.instant for savepoint in savepoints)
-        hint = f"there are: {there}" if there else "`headwater table NAME savepoint` makes one"
+        hint = f"savepoints: {there}" if there else "`headwater table NAME savepoint` creates one"
         raise UsageError(f"table {table.address.name} has {asked}", hint=hint)
     return found[-1]

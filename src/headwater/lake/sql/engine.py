@@ -94,13 +94,13 @@ def _leave_to_spark(
         reader = SnapshotReader(paths[name], options)
         if not reader.exists() or not reader.schema.names:
             raise _build_unwritten(name, paths[name])
-    raise TableUnsupportedError(f"{function} can be run by Spark only", hint="`headwater sql` starts it")
+    raise TableUnsupportedError(f"only Spark can run {function}", hint="`headwater sql` starts Spark")
 
 
 def _build_unwritten(name: str, path: str) -> TableNotFoundError:
     return TableNotFoundError(
-        f"table {name} has no rows yet: no Hudi table lies at {path}",
-        hint="tables appear with their first rows: `headwater run --once`",
+        f"table {name} has no rows yet: no Hudi table exists at {path}",
+        hint="a table is created with its first rows: `headwater run --once`",
     )
 
 
@@ -136,7 +136,7 @@ class _Execution:
             raise _build_unwritten(name, path)
         if self._query.kind == "cdc":
             check_change_log(self._query, reader)
-            raise TableUnsupportedError(f"{path}: the change log can be read by Spark only")
+            raise TableUnsupportedError(f"{path}: only Spark can read the change log")
         reader.check_own_rows()
         wanted = self._statement.column_names
         needed = None if wanted is None else [c for c in reader.schema.names if c.lower() in wanted]

@@ -52,7 +52,7 @@ def _iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
     except (ValueError, OverflowError) as error:
         raise LakeError(
             f"a value cannot be shown: {error}",
-            hint="a time outside of the years 1 to 9999? `cast(COLUMN as string)` shows it",
+            hint="`cast(COLUMN as string)` shows a time outside the years 1 to 9999",
         ) from error
     # Spark executes lazily, only here.
     except (PySparkException, Py4JError) as error:
@@ -63,10 +63,10 @@ def _check_filters_work(spark: SparkSession, path: str) -> None:
     properties = TableProperties(load_timeline(spark, path).read_properties())
     if is_by_time(properties.read("key_generator_type")):
         raise LakeError(
-            f"{path}: Spark would leave rows out: Hudi 1.2 compares what is asked of "
+            f"{path}: Spark would omit rows: Hudi 1.2 compares conditions on "
             f"{properties.read('partition_fields')} with the names of folders",
-            hint="without --cdc and --read-optimized it is read without Spark; or partition a table by a "
-            "column that a step makes: docs/how-to/write-to-a-table.md",
+            hint="without --cdc and --read-optimized, it is read without Spark; or partition a table by a "
+            "column that a transform computes: docs/how-to/write-to-a-table.md",
         )
 
 

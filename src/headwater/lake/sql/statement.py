@@ -116,16 +116,16 @@ def _parse_query(text: str) -> exp.Query:
     except ParseError as error:
         raise _explain_syntax(error) from error
     except SqlglotError as error:
-        raise UsageError(f"SQL: {str(error).splitlines()[0]}", hint="is a quote open?") from error
+        raise UsageError(f"SQL: {str(error).splitlines()[0]}", hint="check for an unclosed quote") from error
     if len(found) != 1:
         what = "there is no statement" if not found else f"{len(found)} statements"
-        raise UsageError(f"SQL: {what}; one at a time", hint='headwater sql "select * from events limit 10"')
+        raise UsageError(
+            f"SQL: {what}; exactly one is allowed", hint='headwater sql "select * from events limit 10"'
+        )
     statement = found[0]
     if not isinstance(statement, exp.Query) or statement.find(exp.Into, exp.DML):
         word = "SELECT INTO" if isinstance(statement, exp.Select) else _first_word(statement, text)
-        raise UsageError(
-            f"SQL: {word} is not allowed here: only {ALLOWED}", hint="tables are written by `run`"
-        )
+        raise UsageError(f"SQL: {word} is not allowed; use {ALLOWED}", hint="`headwater run` writes tables")
     return statement
 
 
@@ -144,7 +144,7 @@ def _explain_syntax(error: ParseError) -> UsageError:
     description = str(first.get("description")).partition(" for <class")[0].rstrip(".")
     if description.startswith("Required keyword"):
         # The message would name an argument of sqlglot.
-        description = "something is missing"
+        description = "the statement is incomplete"
     where = f"line {first.get('line')}, column {_column(first.get('col'), near)}"
     return UsageError(f"SQL: {where}: {description}{f', near {near!r}' if near else ''}")
 

@@ -144,7 +144,7 @@ class FileReader:
             reason = str(error) or type(error).__name__
             return LakeError(
                 f"{where} cannot be read: {reason}",
-                hint="its file on the timeline is damaged; Hudi stumbles over it, too",
+                hint="its file on the timeline is corrupt; Hudi fails on it, too",
             )
 
     def _read_archive(self, columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ class FileReader:
             tables = (parquet.read_table(io.BytesIO(part), columns=list(columns)) for part in self._archive)
             return [row for table in tables for row in table.to_pylist()]
         except (ValueError, KeyError) as error:
-            raise LakeError(f"{self._path}: a file of the timeline cannot be read: {error}") from error
+            raise LakeError(f"{self._path}: cannot read a timeline file: {error}") from error
 
     @cached_property
     def _archive(self) -> list[bytes]:
@@ -200,7 +200,7 @@ def decode_metadata(content: bytes) -> Metadata:
     if not content:
         raise ValueError("its file is empty")
     if not content.startswith(_AVRO):
-        raise ValueError("its file is no Avro")
+        raise ValueError("its file is not Avro")
     return cast("Metadata", next(iter(fastavro.reader(io.BytesIO(content)))))
 
 

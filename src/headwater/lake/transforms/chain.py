@@ -66,8 +66,8 @@ class Chain:
 def _check_result(frame: DataFrame, carried: str | None) -> None:
     if carried is not None and carried not in frame.columns:
         raise TransformError(
-            f"the result lacks the column {carried}, which tells the record that a row comes from",
-            hint=f"let it through, as `select {carried}, ...` and `select *` do; rows cannot be aggregated",
+            f"the result lacks the column {carried}, which identifies the record that a row comes from",
+            hint=f"keep it, as `select {carried}, ...` and `select *` do; rows cannot be aggregated",
         )
     lowered = [name.lower() for name in frame.columns]
     doubles = sorted({name for name in lowered if lowered.count(name) > 1})
@@ -83,9 +83,9 @@ def check_storable(table: str, frame: DataFrame, ignored: Sequence[str]) -> None
     odd = [field.name for field in fields if not STORABLE_NAME.fullmatch(field.name)]
     if odd:
         raise TransformError(
-            f"table {table}: the transform makes columns named {', '.join(map(repr, odd))}; a table's names "
-            "are letters, digits and `_`",
-            hint="name them: `upper(name) as name` in SQL, or a `rename` step",
+            f"table {table}: the transform produces columns named {', '.join(map(repr, odd))}; column names "
+            "consist of letters, digits and `_`",
+            hint="name them: `upper(name) as name` in SQL, or a `rename` transform",
         )
     if not fields:
         raise TransformError(f"table {table}: the transform leaves no column", hint="keep at least one")

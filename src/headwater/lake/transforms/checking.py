@@ -31,7 +31,7 @@ def check_processing(settings: Settings, environ: Mapping[str, str], only: str |
         for path, text in _iter_problems(table, secrets)
     ]
     if problems:
-        raise ConfigError("\n".join(problems), hint="correct them and try `headwater config check`")
+        raise ConfigError("\n".join(problems), hint="correct them and run `headwater config check`")
 
 
 def _iter_problems(table: TableConfig, secrets: TransformSecrets) -> Iterator[tuple[str, str]]:
@@ -42,7 +42,8 @@ def _iter_problems(table: TableConfig, secrets: TransformSecrets) -> Iterator[tu
         if step.kind == "hash" and secrets.salt is None:
             yield (
                 f"transform[{at}].hash",
-                f"needs a salt: set the environment variable {SALT_VARIABLE} to a long random text, for good",
+                f"needs a salt: set the environment variable {SALT_VARIABLE} to a long random text, and "
+                "never change it",
             )
         if step.python is not None:
             try:

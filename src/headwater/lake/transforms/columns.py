@@ -36,7 +36,9 @@ class Cast:
             try:
                 frame = frame.withColumn(name, quote(name).cast(kind))
             except ParseException as error:
-                raise TransformError(f"{kind!r} is not a type", hint="write it as in SQL") from error
+                raise TransformError(
+                    f"{kind!r} is not a type", hint="use a type of Spark SQL, such as bigint"
+                ) from error
         return frame
 
 
@@ -74,8 +76,8 @@ def find_columns(frame: DataFrame, names: Sequence[str], carried: str | None) ->
             meant = find_nearest(name, list(known.values()))
             shown.append(f"{name!r}" + (f" (did you mean {meant!r}?)" if meant else ""))
         raise TransformError(
-            f"no column {', '.join(shown)}; the columns there are {', '.join(known.values())}",
-            hint="`headwater transform NAME --sample FILE` shows what each step leaves",
+            f"no column {', '.join(shown)}; the columns are {', '.join(known.values())}",
+            hint="`headwater transform NAME --sample FILE` shows the columns after each transform",
         )
     return [known[name.lower()] for name in names]
 

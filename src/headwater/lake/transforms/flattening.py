@@ -26,7 +26,7 @@ class Flatten:
             if not isinstance(frame.schema[name].dataType, ArrayType):
                 kind = frame.schema[name].dataType.simpleString()
                 raise TransformError(
-                    f"`explode` of {name!r}: it is no array, but {kind}", hint="name columns with arrays"
+                    f"`explode` of {name!r}: it is not an array, but {kind}", hint="use it only for arrays"
                 )
             others = [quote(other) for other in frame.columns if other != name]
             frame = frame.select(*others, F.explode_outer(quote(name)).alias(name))
@@ -57,5 +57,5 @@ def _refuse_doubles(names: list[str]) -> None:
     if doubles:
         raise TransformError(
             f"two columns would be named {', '.join(map(repr, doubles))}",
-            hint="set another `separator`, or rename or drop one of them in a step before",
+            hint="set another `separator`, or rename or drop one of them in an earlier transform",
         )

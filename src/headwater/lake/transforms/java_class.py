@@ -28,7 +28,7 @@ class JavaClass:
             if "ClassNotFoundException" in said:
                 raise TransformError(
                     f"there is no class {self._name} on the class path",
-                    hint="name its jar in `spark.packages`, or in `spark.config: {spark.jars: PATH}`",
+                    hint="add its jar to `spark.packages`, or to `spark.config: {spark.jars: PATH}`",
                 ) from error
             raise TransformError(f"{self._name} threw {said}", hint="correct the class") from error
         except PySparkException as error:
@@ -37,5 +37,5 @@ class JavaClass:
         except Py4JError as error:
             raise TransformError(
                 f"{self._name} has no public method {SIGNATURE}",
-                hint="write it as Hudi's `Transformer` has it",
+                hint="declare it as in Hudi's `Transformer`",
             ) from error

@@ -80,7 +80,7 @@ def _iter_unknown(path: str, wanted: Sequence[str], names: Names, config: TableC
         if name.lower() not in known and not name.lower().startswith(_OWN):
             meant = find_nearest(name.lower(), list(names))
             more = f" Did you mean {meant!r}?" if meant else ""
-            yield path, f"no column {name!r}.{more} The columns there are {', '.join(names)}"
+            yield path, f"no column {name!r}.{more} The columns are {', '.join(names)}"
 
 
 def _list_declared(config: TableConfig) -> Names:

@@ -42,7 +42,8 @@ class Hash:
         if not salt:
             raise ConfigError(
                 f"`hash` needs a salt, and the environment variable {SALT_VARIABLE} is not set",
-                hint=f"set {SALT_VARIABLE} to a long random text, for good: with another one hashes differ",
+                hint=f"set {SALT_VARIABLE} to a long random text, and never change it: another salt changes "
+                "all hashes",
             )
         self._names = names
         self._salt = salt
@@ -61,5 +62,5 @@ def _refuse_nested(name: str, kind: DataType) -> None:
     if isinstance(kind, (ArrayType, MapType, StructType)):
         raise TransformError(
             f"{name!r} is {kind.simpleString()}, not a single value",
-            hint="flatten it in a step before, or drop it",
+            hint="flatten it in an earlier transform, or drop it",
         )

@@ -40,11 +40,12 @@ class PythonFunction:
         if not isinstance(result, DataFrame):
             raise TransformError(
                 f"{self._spec} returned {type(result).__name__}, not a DataFrame",
-                hint="return the frame that it was given, changed",
+                hint="return a DataFrame derived from its argument",
             )
         if carried is not None and carried not in result.columns:
             raise TransformError(
-                f"what {self._spec} returned lacks the column {carried}, which tells the record of each row",
+                f"the result of {self._spec} lacks the column {carried}, which identifies the record of "
+                "each row",
                 hint=f'keep it, as `df.select("{carried}", ...)` does; rows cannot be aggregated',
             )
         return result
@@ -88,7 +89,7 @@ def _load_module(name: str, folder: Path) -> ModuleType:
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise ConfigError(f"{path}: there is no such file", hint=_FORM)
+        raise ConfigError(f"{path}: the file does not exist", hint=_FORM)
     name = f"headwater_step_{path.stem}_{abs(hash(path)):x}"
     if name in sys.modules:
         return sys.modules[name]

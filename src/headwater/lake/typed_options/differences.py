@@ -70,13 +70,13 @@ _FIXED = (
 )
 _FIXED_OF_PARTITIONS = (
     _Fixed(
-        "the hive style of partitions",
+        "the Hive style of partition folders",
         "hoodie.datasource.write.hive_style_partitioning",
         "hoodie.datasource.write.hive_style_partitioning",
         "false",
     ),
     _Fixed(
-        "the URL encoding of partitions",
+        "the URL encoding of partition folders",
         "hoodie.datasource.write.partitionpath.urlencode",
         "hoodie.datasource.write.partitionpath.urlencode",
         "false",
@@ -100,7 +100,8 @@ class Difference:
     nothing: str = "none"
 
     def __str__(self) -> str:
-        return f"{self.name} is {self.there or self.nothing} there and {self.here or self.nothing} here"
+        there, here = self.there or self.nothing, self.here or self.nothing
+        return f"{self.name} is {there} in the table and {here} in this write"
 
 
 def check_is_same_table(path: str, properties: Mapping[str, str], options: Mapping[str, str]) -> None:
@@ -111,17 +112,18 @@ def check_is_same_table(path: str, properties: Mapping[str, str], options: Mappi
     differences = list(iter_differences(properties, options))
     if differences:
         raise TableMismatchError(
-            f"{path} holds a table that is not the configured one: {'; '.join(map(str, differences))}",
-            hint="set these back to what the table has; or leave the table as it is and configure one of "
-            "another name, which is built anew from the events; or remove the folder to build it there",
+            f"{path} contains a table that differs from the configuration: "
+            f"{'; '.join(map(str, differences))}",
+            hint="set these to the values of the table; or configure a table with another name, which is "
+            "built from the events; or delete the folder to rebuild the table there",
         )
     there, wanted = properties.get("hoodie.table.version", ""), options.get(_WRITE_VERSION, _NEWEST_VERSION)
     if there != wanted and options.get(_MAY_UPGRADE) != "true":
         raise TableMismatchError(
-            f"{path} holds a table of version {there or 'unknown'}, and this write is for version {wanted}",
-            hint="all that reads and writes it must know that version: `headwater table NAME upgrade` says "
-            f"what changes and does it, `hoodie: {{{_MAY_UPGRADE}: true}}` lets the next write upgrade it, "
-            f"`hoodie: {{{_WRITE_VERSION}: {there}}}` writes it as it is",
+            f"{path} contains a table of version {there or 'unknown'}, but this write uses version {wanted}",
+            hint="every reader and writer must support that version: `headwater table NAME upgrade` "
+            f"describes and makes the changes, `hoodie: {{{_MAY_UPGRADE}: true}}` lets the next write "
+            f"upgrade the table, and `hoodie: {{{_WRITE_VERSION}: {there}}}` keeps its version",
         )
 
 

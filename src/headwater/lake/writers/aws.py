@@ -28,18 +28,18 @@ def find_lock_table(lock: LockConfig) -> bool:
         if error.response["Error"]["Code"] == "ResourceNotFoundException":
             return False
         raise CredentialsError(
-            f"the locks' table {lock.table} may not be asked: {error.response['Error']['Code']}",
+            f"access to the lock table {lock.table} is denied: {error.response['Error']['Code']}",
             hint="allow dynamodb:DescribeTable, CreateTable, GetItem, PutItem, UpdateItem, DeleteItem on it",
         ) from error
     except BotoCoreError as error:
         raise LakeError(
-            f"DynamoDB does not answer for the locks' table {lock.table}: {error}",
+            f"DynamoDB does not answer for the lock table {lock.table}: {error}",
             hint="check lock.region, lock.endpoint and the network",
         ) from error
     keys = [(key["AttributeName"], key["KeyType"]) for key in found["KeySchema"]]
     if keys != [("key", "HASH")]:
         raise LakeError(
-            f"the DynamoDB table {lock.table} has the key {keys}; locks need `key` alone",
-            hint="name another table in lock.table: Hudi makes it",
+            f"the DynamoDB table {lock.table} has the key {keys}; a lock table requires the single key `key`",
+            hint="set another table in lock.table: Hudi creates it",
         )
     return True

@@ -157,9 +157,7 @@ class WriterPresence:
             self._board = NoticeBoard(self._lake, self._options)
         except (OSError, ImportError, ValueError) as error:
             # Only Hadoop can access some locations.
-            log.warning(
-                "other writers of the lake cannot be seen from here", lake=self._lake, error=str(error)
-            )
+            log.warning("cannot read the leases of other writers", lake=self._lake, error=str(error))
         if self._board is None:
             yield self
             return
@@ -181,9 +179,9 @@ class WriterPresence:
         """Raise `TableBusyError` if another process has treated this one as dead."""
         if self.lost.is_set():
             raise TableBusyError(
-                f"{name_tables(self._intent.tables)}: this process was silent for so long that another may "
-                "have taken over",
-                hint="was the machine suspended? start it again: it goes on from what the tables say",
+                f"{name_tables(self._intent.tables)}: the lease of this process expired, and another "
+                "process may have taken over",
+                hint="the machine may have been suspended; start again: it resumes from the tables' state",
             )
 
     def add_process(self, number: int | None) -> None:
@@ -206,7 +204,7 @@ class WriterPresence:
             try:
                 self._board.write(self._notice)
             except OSError as failure:
-                log.warning("the notice of this writer could not be renewed", error=str(failure))
+                log.warning("lease renewal failed", error=str(failure))
 
     def _enter(self, board: NoticeBoard, patience: Patience, stop: threading.Event) -> None:
         deadline = time.monotonic() + patience.seconds
@@ -230,10 +228,10 @@ class WriterPresence:
         text = f"{name_tables(shared)}: being written by {who}"
         # Do not suggest a lock that would not help.
         if excludes(self._notice, other, is_locked=True):
-            return TableBusyError(text, hint="wait until it has ended, or stop it")
+            return TableBusyError(text, hint="wait until it ends, or stop it")
         return TableBusyError(
             text,
-            hint="stop it first; or set `lock` for all who write this lake, such as "
+            hint="stop it first; or set `lock` for all writers of this lake, such as "
             "`lock: {provider: file_system}`",
         )
 
@@ -243,13 +241,13 @@ class WriterPresence:
                 with self._lock:
                     if not board.has(self._notice.token):
                         # The lease expired after a minute without heartbeat, and another process removed it.
-                        log.error("another process may have gone on without this one; it ends")
+                        log.error("lease lost to another process; stopping")
                         self.lost.set()
                         self._on_lost()
                         return
                     board.write(self._notice)
             except OSError as error:
-                log.warning("the notice of this writer could not be renewed", error=str(error))
+                log.warning("lease renewal failed", error=str(error))
 
 
 def read_failures(lake: str, storage_options: Mapping[str, str]) -> dict[str, str]:

@@ -25,9 +25,9 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
     mode = config.effective_mode
     if mode == "mirror":
         raise UsageError(
-            f"table {name} is a mirror: its rows are those of its objects, and the next change of one would "
-            "take others away",
-            hint="write objects into the source; or configure a table with `mode: merge` or `append`",
+            f"table {name} is a mirror: its rows are those of its objects, and the next change of an object "
+            "would delete other rows",
+            hint="write objects to the source; or configure a table with `mode: merge` or `append`",
         )
     allowed = _ALLOWED[mode]
     if operation in allowed:
@@ -38,7 +38,7 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
         raise UsageError(text, hint=f"allowed: {', '.join(allowed)}")
     near = find_nearest(operation, allowed)
     suggestion = f"did you mean {near}? " if near else ""
-    raise UsageError(f"no operation {operation!r}", hint=f"{suggestion}allowed: {', '.join(allowed)}")
+    raise UsageError(f"unknown operation {operation!r}", hint=f"{suggestion}allowed: {', '.join(allowed)}")
 
 
 def check_columns(name: str, given: Sequence[str], stored: Sequence[str], needed: Sequence[str]) -> None:
@@ -51,12 +51,12 @@ def check_columns(name: str, given: Sequence[str], stored: Sequence[str], needed
     shown = ", ".join(c for c in stored if not c.startswith(("_hoodie_", OWN_PREFIX)))
     if unknown:
         raise UsageError(
-            f"table {name} has no column {', '.join(unknown)}", hint=f"drop them, or rename; columns: {shown}"
+            f"table {name} has no column {', '.join(unknown)}", hint=f"drop or rename them; columns: {shown}"
         )
     have = {column.lower() for column in given}
     missing = [c for c in needed if c.lower() not in have and not c.startswith(OWN_PREFIX)]
     if missing:
         raise UsageError(
-            f"rows without {', '.join(missing)} cannot be put into table {name}",
-            hint="the key, ordering and partition fields of the table are needed",
+            f"rows without {', '.join(missing)} cannot be written to table {name}",
+            hint="the key, ordering and partition fields of the table are required",
         )

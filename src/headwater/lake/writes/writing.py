@@ -53,7 +53,7 @@ def write(settings: Settings, name: str, frame: DataFrame, operation: WriteOpera
     config = settings.tables.get(name)
     if config is None:
         raise UsageError(
-            f"nothing is written to {name}: it is headwater's own",
+            f"cannot write to {name}: it is one of headwater's own tables",
             hint=f"tables: {', '.join(settings.tables)}",
         )
     check_operation(name, config, operation)
@@ -102,7 +102,8 @@ def _complete(name: str, frame: DataFrame, stored: StructType, options: WriteOpt
     except AnalysisException as error:
         reason = " ".join(str(error).split())[:300]
         raise UsageError(
-            f"rows do not fit the columns of table {name}: {reason}", hint="cast them"
+            f"rows do not fit the columns of table {name}: {reason}",
+            hint="cast them to the types of the columns",
         ) from error
 
 
@@ -115,7 +116,7 @@ def _build_types(name: str, frame: DataFrame, stored: StructType) -> DataFrame:
     if faults := count_faults(converted, types):
         raise UsageError(
             f"{faults[0]:,} rows do not fit the columns of table {name}: one {faults[1]}",
-            hint="leave them out, or correct them",
+            hint="remove or correct them",
         )
     return store(converted, types)
 

@@ -129,9 +129,9 @@ def test_bad_vectors_are_quarantined_and_other_rows_kept(shop):
     lake, vectors, _ = shop
     found = lake.quarantine("line", "reason", "detail")
     assert found == [
-        (151, "bad_vector", "line 151 has in embedding 15 numbers, a vector(16) has 16"),
-        (152, "bad_vector", "line 152 has in embedding a number that is null, NaN or infinite"),
-        (153, "bad_vector", "line 153 has in embedding a number that is null, NaN or infinite"),
+        (151, "bad_vector", "line 151 has 15 numbers in embedding; a vector(16) has 16"),
+        (152, "bad_vector", "line 152 has a null, NaN or infinite number in embedding"),
+        (153, "bad_vector", "line 153 has a null, NaN or infinite number in embedding"),
         (154, "unparsable", "line 154 does not fit the table's columns"),
         (155, "unparsable", "line 155 does not fit the table's columns"),
     ]
@@ -176,7 +176,7 @@ def test_a_table_with_blobs_in_log_files_is_left_to_spark(spark, shop):
     assert ask("embedding") == ("spark", vectors[120].tolist())
     blob = {"type": "INLINE", "data": pictures[120], "reference": None}
     assert ask("picture") == ("spark", blob)
-    with pytest.raises(TableUnsupportedError, match="blobs of column picture lie in log files"):
+    with pytest.raises(TableUnsupportedError, match="blobs of column picture are stored in log files"):
         read_here(lake, "products", "id", "embedding")
 
 
@@ -198,12 +198,12 @@ def test_verify_finds_the_rows_equal_to_their_objects(spark, shop):
 @pytest.mark.parametrize(
     ("column", "vector", "more", "told"),
     [
-        ("embedding", [1.0] * 15, {}, "the vector has 15 numbers, and embedding is vector\\(16\\)"),
+        ("embedding", [1.0] * 15, {}, "the vector has 15 numbers, but embedding is vector\\(16\\)"),
         ("embedding", [float("nan")] * 16, {}, "NaN or infinite"),
         ("embedding", [1.0] * 16, {"k": 0}, "0 nearest rows"),
-        ("embedding", [1.0] * 16, {"metric": "manhattan"}, "no metric 'manhattan'"),
-        ("id", [1.0], {}, "id is bigint, and no vector"),
-        ("embeding", [1.0], {}, "there is no column embeding, and no vector"),
+        ("embedding", [1.0] * 16, {"metric": "manhattan"}, "unknown metric 'manhattan'"),
+        ("id", [1.0], {}, "id is not a vector, but bigint"),
+        ("embeding", [1.0], {}, "there is no column embeding"),
     ],
 )
 def test_unsearchable_columns_are_rejected(spark, shop, column, vector, more, told):
@@ -214,7 +214,7 @@ def test_unsearchable_columns_are_rejected(spark, shop, column, vector, more, to
 
 def test_no_blob_no_bytes(spark, shop):
     lake, _, _ = shop
-    with pytest.raises(UsageError, match="embedding is array<float>, and no blob") as caught:
+    with pytest.raises(UsageError, match="embedding is not a blob, but array<float>") as caught:
         queries.read_blobs(spark, table_path(lake.lake, "products"), "embedding")
     assert caught.value.hint == "blobs of the table: picture"
     with pytest.raises(UsageError, match=r"^SQL: .*nope"):
@@ -267,12 +267,12 @@ def test_a_column_of_another_type_is_reported(build):
     lake.ingest("products")
     lake.change("products", columns={"embedding": "vector(5)"})
     lake.put("2.json", product(2, [1, 0, 0, 0, 0]))
-    with pytest.raises(TableMismatchError, match=r"embedding is vector\(4\) there, and vector\(5\) in"):
+    with pytest.raises(
+        TableMismatchError, match=r"embedding is vector\(4\) in the table, but vector\(5\) in"
+    ):
         lake.ingest("products")
     lake.change("products", columns={})
-    with pytest.raises(
-        TableMismatchError, match="column embedding is a vector there, and what was"
-    ) as caught:
+    with pytest.raises(TableMismatchError, match="column embedding is a vector in the table, but") as caught:
         lake.ingest("products")
     assert caught.value.hint.startswith("declare it in the table's `columns`")
     lake.change("products", columns={"embedding": "vector(4)"}, schema_hints="embedding string")

@@ -81,7 +81,7 @@ def test_class_of_a_merger_says_which_row_stays(build, spark):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("java.lang.String", "is no record merger"), ("shop.Nowhere", "cannot be loaded")]
+    ("name", "said"), [("java.lang.String", "is not a record merger"), ("shop.Nowhere", "cannot be loaded")]
 )
 def test_class_that_is_no_merger_is_named(build, name, said):
     lake = build(t={"path": "*.json", "record_key": "id", "merger": name})

@@ -316,7 +316,7 @@ def test_externally_time_partitioned_tables_are_read_completely_or_rejected(spar
     ):
         result = run_query(sql, tables, fallback=fallback)
         assert ([row["id"] for row in result.rows], result.engine) == ([2], engine), sql
-    with pytest.raises(LakeError, match="Spark would leave rows out"):
+    with pytest.raises(LakeError, match="Spark would omit rows"):
         run_on_spark(spark, "select id from by_time", {"by_time": tables["by_time"]})
     with pytest.raises(LakeError):
         list(

@@ -131,8 +131,8 @@ def test_changed_key_of_a_table_that_exists_ends_it_at_once_and_moves_no_checkpo
     runner.finish()
     failure = runner.failures["t"]
     assert isinstance(failure, TableMismatchError)
-    assert "table_type is copy_on_write there and merge_on_read here" in failure.message
-    assert "record_key is id there and code here" in failure.message
+    assert "table_type is copy_on_write in the table and merge_on_read in this write" in failure.message
+    assert "record_key is id in the table and code in this write" in failure.message
     lake.change("t", record_key="id", table_type="copy_on_write")
     lake.ingest("t")
     assert lake.rows("t", "id") == [(1,), (2,)]

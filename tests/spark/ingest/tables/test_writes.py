@@ -85,7 +85,7 @@ def test_incompatible_frames_are_rejected_before_writing(begin, spark):
     row = "select 7 id, 5 ts, 'mo' day"
     for sql, operation, told in (
         (row, "insert", "'insert' would keep duplicates in table t"),
-        (row, "insert_overwrit", "no operation 'insert_overwrit'"),
+        (row, "insert_overwrit", "unknown operation 'insert_overwrit'"),
         (f"{row}, 1 w", "upsert", "table t has no column w"),
         ("select 7 id, 5 ts", "upsert", "rows without day"),
         ("select 'seven' id, 5 ts, 'mo' day", "upsert", "rows do not fit the columns of table t"),

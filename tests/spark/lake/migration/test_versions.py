@@ -40,7 +40,7 @@ def test_table_of_version_6_is_upgraded_written_and_taken_back(spark, tmp_path, 
     write(spark, path, old, ("a", 1), ("b", 1))
     write(spark, path, old, ("a", 2))
     table = ServiceTable(spark, TableAddress("t", path))
-    with pytest.raises(TableMismatchError, match="of version 6, and this write is for version 9") as caught:
+    with pytest.raises(TableMismatchError, match="of version 6, but this write uses version 9") as caught:
         write(spark, path, new, ("c", 1))
     assert "headwater table NAME upgrade" in caught.value.hint
 

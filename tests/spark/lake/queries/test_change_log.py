@@ -91,7 +91,7 @@ def test_table_made_without_a_log_refuses_one_and_says_so(build, table_type):
     with pytest.raises(LakeError) as refused:
         table.write([("a", "two", 2)], **log_options("data_before"))
     assert (
-        f"the table was made with other settings: {CDC_ENABLED_PROPERTY} is false, not true"
+        f"the table was created with other settings: {CDC_ENABLED_PROPERTY} is false, not true"
         in refused.value.message
     )
     assert queries.read(table.address, Query.snapshot())["name"].to_pylist() == ["one"]

@@ -45,7 +45,9 @@ def test_cut_log_is_passed_over_by_readers_and_stops_a_compaction(table):
     assert SnapshotReader(str(table.path)).read(["n"])["n"].to_pylist() == [1, 1]
     commits = SnapshotReader(str(table.path)).commit_names
     for attempt in (compact, compact_logs):
-        with pytest.raises(TableDamagedError, match=rf"{log.name} has {len(content) // 2:,} bytes and not"):
+        with pytest.raises(
+            TableDamagedError, match=rf"{log.name} has {len(content) // 2:,} bytes instead of"
+        ):
             attempt(table.services)
     assert SnapshotReader(str(table.path)).commit_names == commits
     log.write_bytes(content)
@@ -79,7 +81,7 @@ def test_flipped_bytes_are_one_error_that_names_the_file(table):
     log.write_bytes(content)
     with pytest.raises(TableDamagedError, match=log.name):
         compact(table.services)
-    with pytest.raises(TableDamagedError, match="a log file is damaged"):
+    with pytest.raises(TableDamagedError, match="a log file is corrupt"):
         SnapshotReader(str(table.path)).read()
     [damage] = check_files(table.services.address, contents=True).damaged
     assert (damage.path, damage.what, damage.rows) == (log.name, "unreadable", 2)

@@ -54,7 +54,7 @@ def test_cleaning_spares_a_savepoint_until_it_is_deleted(build):
 def test_rollback_takes_back_the_newest_commit_only(build):
     owned = build()
     first, second = owned.write(("a", 1, "x")), owned.write(("a", 2, "x"))
-    with pytest.raises(UsageError, match="not its newest commit") as raised:
+    with pytest.raises(UsageError, match="not its latest commit") as raised:
         roll_back(owned.services, first)
     assert second in raised.value.hint
     assert plan_rollback(owned.services, None).commits == (second,)

@@ -139,5 +139,5 @@ def test_archive_leaves_as_many_commits_as_asked_and_loses_none(build):
 @pytest.mark.long
 @pytest.mark.parametrize("service", [compact, lambda t: archive(t, 3), lambda t: clean(t, CleanPolicy())])
 def test_missing_table_is_reported(build, service):
-    with pytest.raises(TableNotFoundError, match="no Hudi table lies"):
+    with pytest.raises(TableNotFoundError, match="no Hudi table exists"):
         service(build().services)

@@ -118,7 +118,7 @@ def test_a_dry_run_shows_the_plan_and_sends_and_notes_nothing(settings):
     glue = MemoryCatalog()
     plan = build_sync(settings, {"glue": glue}).sync("orders_cow", settings.catalogs[0], dry_run=True)
     assert [list(change.describe()) for change in plan.changes] == [
-        ["create it with 19 columns", "add 2 partitions"]
+        ["create the table with 19 columns", "add 2 partitions"]
     ]
     assert (glue.applied, read_notes(settings)) == ([], [])
 

@@ -66,4 +66,4 @@ def test_it_says_who_writes_and_that_it_has_to_end(
         )
     assert (refused.exit_code, refused.stdout) == (1, ""), refused.output
     assert "being written by run (process" in refused.stderr
-    assert "wait until it has ended, or stop it" in refused.stderr
+    assert "wait until it ends, or stop it" in refused.stderr

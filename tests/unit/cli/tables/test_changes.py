@@ -86,9 +86,9 @@ def test_text_is_one_line_a_change(config):
     [
         (("nope", "--since", "earliest"), "there is no table nope"),
         (("orders_cow", "--since", "soon"), "neither a time nor an age"),
-        (("orders_cow", "--since", "2026-11-22", "--until", "2026-11-21"), "lies before since"),
-        (("coming", "--since", "earliest"), "no Hudi table lies there"),
-        (("orders_cow", "--since", "earliest", "--cdc"), "the table keeps no log of its changes"),
+        (("orders_cow", "--since", "2026-11-22", "--until", "2026-11-21"), "is before since"),
+        (("coming", "--since", "earliest"), "no Hudi table exists there"),
+        (("orders_cow", "--since", "earliest", "--cdc"), "the table has no change log"),
     ],
 )
 def test_bad_input_exits_2(config, words, told):

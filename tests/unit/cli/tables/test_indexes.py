@@ -132,8 +132,8 @@ def test_secondary_index_without_the_record_index_is_broken(config):
 
 def test_corrupt_definitions_are_reported(config):
     damage(config, "orders_cow").write_text("{not JSON")
-    assert "index definitions is damaged" in read_json(config, "orders_cow", "index")["problems"][0]
-    assert "index definitions is damaged" in read_json(config, "orders_cow", "describe")["problems"][0]
+    assert "index definitions is corrupt" in read_json(config, "orders_cow", "index")["problems"][0]
+    assert "index definitions is corrupt" in read_json(config, "orders_cow", "describe")["problems"][0]
 
 
 def test_dry_run_of_create_prints_the_plan(config):
@@ -179,7 +179,7 @@ def test_advice_names_its_figures_and_the_lines_to_set(config):
     told = read_json(config, "orders_cow", "advise")
     assert told["profile"]["rows"] == 8
     assert told["advice"]["index"] == "bucket"
-    assert "3 commits tell too little" in told["advice"]["why"][0]
+    assert "3 commits are too few" in told["advice"]["why"][0]
     text = run(config, "archived", "advise").stdout
     assert "table archived: 7 rows, 7 file groups" in text
     assert "index: simple" in text

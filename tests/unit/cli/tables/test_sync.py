@@ -72,7 +72,7 @@ catalogs:
 """
         )
         done = run(config, "table", "folder_days", "sync", "--dry-run")
-        shown = "would create it with 8 columns; write the manifest of 2 files\n"
+        shown = "would create the table with 8 columns; write the manifest of 2 files\n"
         assert done.stdout == f"bigquery: shop.folder_days: {shown}"
         assert (server.sent, (table / ".hoodie/absolute-path-manifest").exists()) == ([], False)
         (told,) = json.loads(run(config, "table", "folder_days", "sync", "--json").stdout)["catalogs"]

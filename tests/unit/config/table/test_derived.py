@@ -77,7 +77,7 @@ def test_groups_default_to_the_record_key(tmp_path):
             ["a.transform[0].rename: 'day' is in the table's `group_key`"]),
         ("{from: orders, refresh: changed_keys, record_key: n, group_key: shop,"
             " transform: [{sql: select day as n from input group by day}]}",
-            ["a.transform[0].sql: SQL: GROUP BY day makes one row of several with different `shop`",
+            ["a.transform[0].sql: SQL: GROUP BY day combines rows with different `shop`",
                 "a.group_key: no column 'shop'"]),
         ("{from: orders, checks: [{not_null: id, on_failure: quarantine}]}", ["a.checks: check 1 "]),
     ],
@@ -94,13 +94,13 @@ def test_invalid_settings_are_reported_with_their_path(tmp_path, table, starts):
     [
         (
             "select shop, sum(price) as total from input group by shop",
-            "GROUP BY shop makes one row of several",
+            "GROUP BY shop combines rows with different",
         ),
         ("select *, row_number() over (order by at) as n from input", "is a window over rows with different"),
-        ("select distinct shop from input", "DISTINCT makes one row of several"),
+        ("select distinct shop from input", "DISTINCT combines rows with different"),
         ("select * from input where at > (select max(at) from input)", "reads `input` several times"),
         ("select l.* from input l join input r on l.id = r.other", "reads `input` several times"),
-        ("select * from input limit 10", "LIMIT depends on how many rows"),
+        ("select * from input limit 10", "LIMIT depends on the number of rows"),
     ],
 )
 def test_statement_over_several_rows_requires_full_refresh(tmp_path, statement, text):

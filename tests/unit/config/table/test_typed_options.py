@@ -58,7 +58,7 @@ def only_problem(table: dict[str, object]) -> str:
         ),
         (
             MERGE | {"column_stats": ["id"], "indexing": "async"},
-            "indexing: 'async' leaves it to `headwater services run`: set `services: async`, too",
+            "indexing: 'async' needs `services: async`",
         ),
         (
             MERGE
@@ -74,7 +74,7 @@ def only_problem(table: dict[str, object]) -> str:
         (MIRROR | {"merge_mode": "commit_time"}, "merge_mode: has no meaning with `mode: mirror`"),
         (
             MERGE | {"merge_mode": "commit_time", "ordering": "ts"},
-            "merge_mode: 'commit_time' takes the row written last, and `ordering` the one with",
+            "merge_mode: 'commit_time' keeps the row written last, but `ordering` keeps the one with",
         ),
         (
             MERGE | {"partial_updates": True, "table_type": "merge_on_read"},
@@ -85,7 +85,7 @@ def only_problem(table: dict[str, object]) -> str:
         (
             APPEND
             | {"mode": "append", "record_key": "id", "filter_duplicates": True, "operation": "bulk_insert"},
-            "operation: 'bulk_insert' looks for no duplicates",
+            "operation: 'bulk_insert' does not check for duplicates",
         ),
         (
             MERGE | {"operation": "insert_overwrite"},
@@ -97,20 +97,26 @@ def only_problem(table: dict[str, object]) -> str:
         ),
         (
             APPEND | {"operation": "bulk_insert", "bulk_insert": {"sort": "global_sort", "sort_by": "id"}},
-            "bulk_insert.sort_by: cannot be beside `sort: global_sort`",
+            "bulk_insert.sort_by: cannot be combined with `sort: global_sort`",
         ),
         (
             MERGE | {"merger": "a.B", "table_type": "merge_on_read"},
             "merger: needs `table_type: copy_on_write`: every reader of log files would need the class",
         ),
-        (MERGE | {"merger": "a.B", "payload": "a.C"}, "merger: cannot be beside `payload`"),
-        (MERGE | {"merger": "a.B", "merge_mode": "commit_time"}, "merge_mode: cannot be beside `merger`"),
-        (MERGE | {"merger": "a.B", "cdc": "data_before"}, "cdc: 'data_before' cannot be with `merger`"),
+        (MERGE | {"merger": "a.B", "payload": "a.C"}, "merger: cannot be combined with `payload`"),
+        (
+            MERGE | {"merger": "a.B", "merge_mode": "commit_time"},
+            "merge_mode: cannot be combined with `merger`",
+        ),
+        (
+            MERGE | {"merger": "a.B", "cdc": "data_before"},
+            "cdc: 'data_before' cannot be combined with `merger`",
+        ),
         (APPEND | {"merger": "a.B"}, "merger: has no meaning with `mode: append`"),
-        (MERGE | {"keep_commits": 5, "keep_hours": 5}, "keep_hours: cannot be beside `keep_commits`"),
+        (MERGE | {"keep_commits": 5, "keep_hours": 5}, "keep_hours: cannot be combined with `keep_commits`"),
         (
             MERGE | {"clustering": {"after": 4}, "index": {"type": "bucket", "buckets": 2}},
-            "clustering: cannot be with `index: {type: bucket}`",
+            "clustering: cannot be combined with `index: {type: bucket}`",
         ),
         (
             MERGE | {"clustering": {"after": 4, "sort_by": "id", "layout": "hilbert"}},
@@ -118,7 +124,7 @@ def only_problem(table: dict[str, object]) -> str:
         ),
         (
             MERGE | {"clustering": {"after": 4}, "hoodie": {"hoodie.clustering.inline": "true"}},
-            "hoodie.hoodie.clustering.inline: cannot be beside `clustering`",
+            "hoodie.hoodie.clustering.inline: cannot be combined with `clustering`",
         ),
         (
             MERGE | {"max_pending_clustering": 2},
@@ -134,7 +140,7 @@ def only_problem(table: dict[str, object]) -> str:
         ),
         (
             MERGE | {"compact_after": 0, "table_type": "merge_on_read"},
-            "compact_after: 0 switches compaction off and nothing else compacts this table",
+            "compact_after: 0 disables compaction, and nothing else compacts this table",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def test_values_are_read_from_a_partitions_folder(fields, folder, is_url_encoded
 
 def test_ambiguous_partition_folder_is_an_error():
     state = replace(STATE, partition_fields=("day", "region"), partitions=("2026/01/01/eu",))
-    with pytest.raises(CatalogError, match="4 parts for the fields day, region"):
+    with pytest.raises(CatalogError, match="4 path segments for the fields day, region"):
         build_entries(state, EntryRules())
 
 

@@ -38,7 +38,7 @@ def test_without_files_only_spark_knows_the_columns(tmp_path: Path) -> None:
     table = copy("folder_days", tmp_path)
     for file in table.rglob("*.parquet"):
         file.unlink()
-    with pytest.raises(TableUnsupportedError, match="only Spark can tell its columns"):
+    with pytest.raises(TableUnsupportedError, match="only Spark can determine its columns"):
         read(table)
 
 
@@ -56,5 +56,5 @@ def test_corrupt_replacecommit_is_not_synced(tmp_path: Path) -> None:
     assert before is not None
     for file in (table / ".hoodie/timeline").glob("*_*.replacecommit"):
         file.write_bytes(b"damaged")
-    with pytest.raises(LakeError, match="which files are of the newest state cannot be told"):
+    with pytest.raises(LakeError, match="cannot determine the files of the latest snapshot"):
         read(table)

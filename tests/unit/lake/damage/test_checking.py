@@ -43,7 +43,7 @@ def test_truncated_log_is_named_with_its_commit(tmp_path, kept):
     assert damage.rows > 0
     with pytest.raises(TableDamagedError) as caught:
         ensure_whole(address)
-    assert f"{damage.path} has {kept % size:,} bytes and not {size:,}" in caught.value.message
+    assert f"{damage.path} has {kept % size:,} bytes instead of {size:,}" in caught.value.message
     assert f"{damage.rows} rows of commit {damage.instant}" in caught.value.message
     assert "compact --accept-loss" in caught.value.hint
 
@@ -55,7 +55,7 @@ def test_missing_file_is_named(tmp_path, table):
     Path(address.path, base.path).unlink()
     [damage] = check_files(address).damaged
     assert (damage.path, damage.what, damage.found) == (base.path, "gone", None)
-    assert "is gone" in damage.describe()
+    assert "is missing" in damage.describe()
     # No compaction makes that worse, and none would end it.
     ensure_whole(address)
 

@@ -43,23 +43,23 @@ PARTITIONED = replace(
 @pytest.mark.parametrize(
     ("profile", "index", "told"),
     [
-        (replace(LARGE, looks_up_keys=False), "none", "no write looks for the file of a key"),
-        (replace(LARGE, commits=4), "simple", "4 commits tell too little"),
-        (replace(LARGE, commits=4, index="bloom"), "bloom", "4 commits tell too little"),
+        (replace(LARGE, looks_up_keys=False), "none", "no write looks up the file of a key"),
+        (replace(LARGE, commits=4), "simple", "4 commits are too few"),
+        (replace(LARGE, commits=4, index="bloom"), "bloom", "4 commits are too few"),
         (replace(LARGE, bytes=GIGABYTE, file_groups=64), "simple", "1.1 GB in 64 file groups"),
         (replace(LARGE, key_overlap=0.04, key_kind="times"), "bloom", "overlap with 4% of the other files"),
         (replace(LARGE, key_overlap=None, key_kind="times"), "bloom", "keys look like times"),
-        (LARGE, "global_record_level", "10% of the rows of 120 commits were there already"),
+        (LARGE, "global_record_level", "10% of the rows of 120 commits were updates"),
         (replace(LARGE, key_overlap=0.4), "global_record_level", "overlap with 40%"),
         (replace(LARGE, rows_inserted=50_000), "bucket", "67% of the rows of 120 commits"),
         (replace(LARGE, rows_inserted=50_000, index="global_simple"), "global_record_level", "67%"),
-        (replace(LARGE, index="bucket"), "bucket", "nothing is looked up"),
+        (replace(LARGE, index="bucket"), "bucket", "without a lookup"),
         (
             replace(PARTITIONED, partitions_touched=0.02, largest_partition_bytes=GIGABYTE // 2),
             "simple",
             "2%",
         ),
-        (replace(PARTITIONED, partitions_touched=0.02), "record_level", "partition by partition"),
+        (replace(PARTITIONED, partitions_touched=0.02), "record_level", "the index of each partition"),
         (replace(PARTITIONED, index="global_bloom"), "global_record_level", "10%"),
         (replace(PARTITIONED, rows_inserted=0, rows_deleted=5), "bucket", "1.5 times the median one"),
         (
@@ -93,7 +93,7 @@ def test_followed_advice_needs_no_line():
 def test_buckets_are_sized_for_a_partition_that_doubles_and_need_a_new_table():
     advice = advise(replace(PARTITIONED, rows_inserted=0))
     assert advice.buckets == 12
-    assert any("one of another name" in note and "record_level" in note for note in advice.notes)
+    assert any("a table with another name" in note and "record_level" in note for note in advice.notes)
 
 
 def test_record_index_is_reported_with_its_size():
@@ -121,6 +121,6 @@ def test_statistics_are_advised_for_columns_with_disjoint_ranges():
 def test_statistics_of_columns_that_are_everywhere_are_not_advised():
     advice = advise(replace(LARGE, columns=(ColumnSpread("customer", 0.9, None),)))
     assert (advice.column_stats, advice.partition_stats) == ((), False)
-    assert "from end to end" in advice.why_stats[0]
+    assert "every column spans its full range" in advice.why_stats[0]
     few = advise(replace(LARGE, file_groups=3, sampled_files=3, columns=(ColumnSpread("n", 0.0, None),)))
     assert few.column_stats == ()

@@ -71,31 +71,31 @@ def test_secondary_index_is_planned_with_a_record_index():
     ("config", "request_", "told"),
     [
         (None, {**EXPRESSION, "columns": ("at",)}, "headwater's own tables"),
-        (PLAIN, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "needs the metadata table"),
+        (PLAIN, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "requires the metadata"),
         (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "from_unixtime"}, "column ts is timestamp"),
         (METADATA, {**EXPRESSION, "columns": ("at",), "function": "from_unixtim"}, "mean from_unixtime"),
         (METADATA, {**EXPRESSION, "columns": ("customr",), "function": "year"}, "mean customer?"),
-        (METADATA, {**EXPRESSION, "columns": ("customer",), "function": "lower"}, "miss rows by it"),
+        (METADATA, {**EXPRESSION, "columns": ("customer",), "function": "lower"}, "miss rows"),
         (METADATA, {**EXPRESSION, "columns": ("tags",), "function": "from_unixtime"}, "tags is complex"),
-        (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "date_format"}, "needs the option format"),
+        (METADATA, {**EXPRESSION, "columns": ("ts",), "function": "date_format"}, "requires the option"),
         (
             METADATA,
             {**EXPRESSION, "columns": ("at",), "function": "from_unixtime", "options": {"x": ""}},
             "no option x; allowed: format",
         ),
-        (METADATA, {**EXPRESSION, "columns": ("id",)}, "needs a function"),
-        (METADATA, {**EXPRESSION, "columns": ("id", "at"), "function": "lower"}, "on one column, not 2"),
-        (METADATA, {"name": "1x", "type": "expression"}, "cannot be an index's name"),
-        (METADATA, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the record index of all"),
-        (PARTED, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the record index of all"),
+        (METADATA, {**EXPRESSION, "columns": ("id",)}, "requires a function"),
+        (METADATA, {**EXPRESSION, "columns": ("id", "at"), "function": "lower"}, "covers one column, not 2"),
+        (METADATA, {"name": "1x", "type": "expression"}, "is not a valid index name"),
+        (METADATA, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the global record index"),
+        (PARTED, {"name": "s", "type": "secondary", "columns": ("customer",)}, "the global record index"),
         (SERVERLESS, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "metadata_table: true"),
         (RECORD, {"name": "s", "type": "secondary", "columns": ("tags",)}, "column tags, which is complex"),
-        (RECORD, {"name": "s", "type": "secondary", "columns": ("id",)}, "is of the record key"),
-        (RECORD, {"name": "stats", "type": "column_stats"}, "its name is column_stats, not stats"),
+        (RECORD, {"name": "s", "type": "secondary", "columns": ("id",)}, "is part of the record key"),
+        (RECORD, {"name": "stats", "type": "column_stats"}, "named column_stats, not stats"),
         (
             {**METADATA, "column_stats": ["at"]},
             {"name": "column_stats", "type": "column_stats", "columns": ("ts",)},
-            "keeps column_stats of at, not of ts",
+            "maintains column_stats of at, not of ts",
         ),
         (METADATA, {"name": "record_index", "type": "record_level"}, "the next `run` would remove it"),
         (METADATA, {"name": "bloom_filters", "type": "bloom_filters"}, "the next `run` would remove it"),
@@ -116,13 +116,13 @@ def test_refusal_names_the_line_that_is_missing():
 
 def test_nothing_is_built_with_a_pending_write_or_a_broken_index():
     request: dict[str, Any] = {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}
-    with pytest.raises(UsageError, match="under way since 20260101"):
+    with pytest.raises(UsageError, match="the write started at 20260101 is in progress"):
         plan(METADATA, build_table(under_way=("20260101",)), **request)
     broken = build_index("expr_index_bad", "expression", state="broken", problem="no such thing")
     with pytest.raises(UsageError, match="no such thing") as raised:
         plan(METADATA, build_table(broken), **request)
     assert "index repair" in raised.value.hint
-    with pytest.raises(UsageError, match="has an index by_day"):
+    with pytest.raises(UsageError, match="already has an index by_day"):
         plan(METADATA, build_table(build_index("expr_index_by_day", "expression")), **request)
 
 
@@ -147,7 +147,7 @@ def test_record_index_stays_as_long_as_a_secondary_index_needs_it():
         build_index("secondary_index_c", "secondary", columns=("customer",)),
     )
     config = TableConfig.model_validate(METADATA)
-    with pytest.raises(UsageError, match="is needed by c"):
+    with pytest.raises(UsageError, match="is required by c"):
         plan_drop(table, config, "record_index")
     assert plan_drop(table, config, "c").partition == "secondary_index_c"
 
@@ -175,7 +175,7 @@ def test_definition_of_a_function_on_a_column_it_does_not_take_is_a_problem(func
     table = KnownTable(COLUMNS, ("files",))  # type: ignore[arg-type]
     told = find_problem(definition, table)
     assert "column tags is complex" in told
-    assert told.endswith("every write of the table fails of it")
+    assert told.endswith("every write to the table therefore fails")
     assert not find_problem(replace(definition, is_built=True), table)
 
 
@@ -199,5 +199,5 @@ def test_broken_index_is_repaired_despite_failed_pending_writes():
     broken = build_index("expr_index_bad", "expression", state="broken", problem="x")
     assert plan_repair(build_table(broken, under_way=("20260101",))) == (broken,)
     assert plan_drop(build_table(broken, under_way=("20260101",)), None, "bad") == broken
-    with pytest.raises(UsageError, match="under way"):
+    with pytest.raises(UsageError, match="is in progress"):
         plan_repair(build_table(under_way=("20260101",)))

@@ -155,7 +155,7 @@ def test_path_without_a_table_is_reported(tmp_path, made):
     place = tmp_path / "table"
     if made:
         place.mkdir()
-    with pytest.raises(TableNotFoundError, match="no Hudi table lies there"):
+    with pytest.raises(TableNotFoundError, match="no Hudi table exists there"):
         inspection.list_actions(TableAddress("table", str(place)), NOW)
 
 

@@ -68,7 +68,7 @@ def test_unknown_instant_names_the_nearest():
 def test_action_that_is_no_commit_is_distinguished():
     address = find_fixture("managed")
     clean = next(one for one in inspection.list_actions(address, NOW) if one.action == "clean")
-    with pytest.raises(UsageError, match=f"{clean.instant} is no completed commit"):
+    with pytest.raises(UsageError, match=f"{clean.instant} is not a completed commit"):
         inspection.load_commit(address, clean.instant, NOW)
 
 

@@ -83,7 +83,11 @@ def test_missing_matplotlib_error_names_the_extra(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("growth.bmp", ".png, .ps"), ("growth", "no such file"), ("none/growth.svg", "no such folder")],
+    [
+        ("growth.bmp", ".png, .ps"),
+        ("growth", "files without a suffix"),
+        ("none/growth.svg", "the folder does not exist"),
+    ],
 )
 def test_file_that_cannot_be_drawn_to_is_bad_input(tmp_path, name, told):
     with pytest.raises(UsageError, match=told):

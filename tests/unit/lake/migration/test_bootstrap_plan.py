@@ -53,11 +53,11 @@ def test_a_table_that_cannot_be_made_of_files_is_refused(changes, told):
     [
         (["at", "day"], FOLDERS, {}, r"no column id \(`record_key`\)"),
         (["id", "day"], FOLDERS, {}, r"no column at \(`ordering`\)"),
-        ([*COLUMNS, "_hoodie_commit_time"], FOLDERS, {}, "a table already"),
-        (COLUMNS, [""], {}, "files lie in the folder itself, not in day=..."),
-        (COLUMNS, ["month=1"], {}, "files lie in month=1, not in day=..."),
-        (COLUMNS, ["day=1"], {"partition": []}, "files lie in day=1, not in the folder itself"),
-        (COLUMNS, ["1/2"], {"partition_style": "plain"}, "files lie in 1/2, not in ..."),
+        ([*COLUMNS, "_hoodie_commit_time"], FOLDERS, {}, "already a Hudi table"),
+        (COLUMNS, [""], {}, "files are stored in the folder itself, not in day=..."),
+        (COLUMNS, ["month=1"], {}, "files are stored in month=1, not in day=..."),
+        (COLUMNS, ["day=1"], {"partition": []}, "files are stored in day=1, not in the folder itself"),
+        (COLUMNS, ["1/2"], {"partition_style": "plain"}, "files are stored in 1/2, not in ..."),
     ],
 )
 def test_files_of_another_table_are_refused(columns, folders, changes, told):

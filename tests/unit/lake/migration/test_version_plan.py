@@ -46,8 +46,8 @@ def test_log_files_are_compacted_when_the_timeline_path_changes():
     [
         ("upgrade", 10, "writes tables of version 6 to 9"),
         ("downgrade", 5, "writes tables of version 6 to 9"),
-        ("upgrade", 6, "has version 8: to version 6 it is no upgrade"),
-        ("downgrade", 9, "has version 8: to version 9 it is no downgrade"),
+        ("upgrade", 6, "has version 8, and `upgrade` cannot change it to version 6"),
+        ("downgrade", 9, "has version 8, and `downgrade` cannot change it to version 9"),
     ],
 )
 def test_a_version_out_of_reach_is_refused(direction, to, told):

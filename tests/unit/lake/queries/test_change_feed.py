@@ -95,7 +95,7 @@ def test_commit_is_left_while_an_earlier_one_is_under_way(table, caplog):
     begun.touch()
     with caplog.at_level("WARNING"):
         assert poll(table, "earliest") == ([FIRST], names[0].completed)
-    assert f"commits after {names[0].completed} wait for one that was begun at" in caplog.text
+    assert f"commits after {names[0].completed} deferred until the pending write of" in caplog.text
     begun.unlink()
     show()
     assert poll(table, names[0].completed)[0] == [SECOND, THIRD]
@@ -105,7 +105,7 @@ def test_offset_of_a_cleaned_state_is_rejected_but_earliest_works(table):
     names = names_of(table)
     plan = Path(table.path) / ".hoodie/timeline/20261121070000000.clean.requested"
     plan.write_bytes(build_clean_plan(names[1].requested))
-    with pytest.raises(InstantUnavailableError, match=f"still whole is {names[1].completed}"):
+    with pytest.raises(InstantUnavailableError, match=f"earliest readable instant is {names[1].completed}"):
         poll(table, names[0].completed)
     # The first two commits are told as one: what was between them is gone.
     merged = sorted([*(row for row in FIRST), ("i", "o9")])

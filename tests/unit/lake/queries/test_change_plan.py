@@ -31,11 +31,11 @@ def test_nothing_new_is_nothing_to_do(commits: tuple[Commit, ...]) -> None:
 @pytest.mark.parametrize(
     ("commits", "as_of", "same", "reason"),
     [
-        ([Commit("5")], "", True, "nothing of it"),
+        ([Commit("5")], "", True, "none of it has been processed"),
         ([Commit("5")], "5", False, "has changed"),
-        ([Commit("5"), Commit("6")], "4", True, "left the timeline"),
+        ([Commit("5"), Commit("6")], "4", True, "no longer on the timeline"),
         ([Commit("3")], "4", True, "older"),
-        ([Commit("3"), Commit("5")], "4", True, "left the timeline"),
+        ([Commit("3"), Commit("5")], "4", True, "no longer on the timeline"),
         ([Commit("4"), Commit("5", "replacecommit")], "4", True, "replaced"),
     ],
 )

@@ -47,5 +47,5 @@ def test_wanted_rows_are_read() -> None:
 
 
 def test_rows_that_are_missing_are_an_error() -> None:
-    with pytest.raises(LakeError, match="2 rows have changed, but 1 of them can be read"):
+    with pytest.raises(LakeError, match="2 rows have changed, but only 1 of them can be read"):
         read(ROWS.slice(1), ROWS)

@@ -57,7 +57,7 @@ def test_before_the_first_commit_there_is_no_state():
 def test_state_that_was_cleaned_names_the_earliest_one_left():
     history = build((1, 2), (3, 4), (5, 6), earliest_retained=at(3))
     assert find_past(history, at(4)) == at(3)
-    with pytest.raises(InstantUnavailableError, match=rf"the earliest instant still whole is {at(4)}"):
+    with pytest.raises(InstantUnavailableError, match=rf"the earliest readable instant is {at(4)}"):
         find_past(history, at(2))
     with pytest.raises(InstantUnavailableError):
         plan_steps(history, at(2), "", per_commit=False)
@@ -71,7 +71,7 @@ def test_state_that_was_cleaned_names_the_earliest_one_left():
 def test_cleaned_state_is_represented_by_the_next_retained_one():
     history = build((1, 2), (3, 4), earliest_retained=at(5))
     assert find_past(history, at(4)) == at(5)
-    with pytest.raises(InstantUnavailableError, match=rf"the earliest instant still whole is {at(4)}"):
+    with pytest.raises(InstantUnavailableError, match=rf"the earliest readable instant is {at(4)}"):
         find_past(history, at(2))
     (step,) = plan_steps(history, "", "", per_commit=True)
     assert (step.after, step.snapshots) == (Cut(at(4), at(3)), ("", at(5)))
@@ -137,7 +137,7 @@ def test_restored_away_commits_are_rejected():
 def test_change_log_is_rejected_beyond_active_and_uncleaned_commits():
     archived = build((1, 2), (3, 4), (5, 6), newest_archived=at(2))
     assert check_change_log(archived, at(2)).requested == at(1)
-    with pytest.raises(InstantUnavailableError, match="the change log reaches back to"):
+    with pytest.raises(InstantUnavailableError, match="the change log reaches back only to"):
         check_change_log(archived, "")
     cleaned = build((1, 2), (3, 4), (5, 6), earliest_retained=at(3))
     assert check_change_log(cleaned, at(4)).requested == at(3)

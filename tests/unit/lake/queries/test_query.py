@@ -1,4 +1,4 @@
-"""Which query options ask for, and which options cannot go together."""
+"""Which query options ask for, and which options cannot be combined."""
 
 import pytest
 
@@ -28,13 +28,13 @@ def test_options_choose_one_query(options, query):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"as_of": T, "changes_since": T}, "--as-of and --changes-since cannot go together"),
-        ({"as_of": T, "read_optimized": True}, "--as-of and --read-optimized cannot go together"),
+        ({"as_of": T, "changes_since": T}, "--as-of and --changes-since cannot be combined"),
+        ({"as_of": T, "read_optimized": True}, "--as-of and --read-optimized cannot be combined"),
         ({"changes_since": T, "read_optimized": True}, "--changes-since and --read-optimized cannot"),
-        ({"cdc": True}, "--cdc needs --changes-since"),
-        ({"cdc": True, "as_of": T}, "--cdc needs --changes-since"),
-        ({"as_of": "earliest"}, "'earliest' is no point in time"),
-        ({"changes_since": "soon"}, "'soon' is no point in time"),
+        ({"cdc": True}, "--cdc requires --changes-since"),
+        ({"cdc": True, "as_of": T}, "--cdc requires --changes-since"),
+        ({"as_of": "earliest"}, "'earliest' is not a point in time"),
+        ({"changes_since": "soon"}, "'soon' is not a point in time"),
     ],
 )
 def test_incompatible_options_are_rejected(options, told):
@@ -44,5 +44,5 @@ def test_incompatible_options_are_rejected(options, told):
 
 def test_window_has_to_end_behind_its_begin():
     assert Query.changes("2026-11-21", "2026-11-22").until == "20261122000000000"
-    with pytest.raises(UsageError, match="until 2026-11-20 lies before since 2026-11-21"):
+    with pytest.raises(UsageError, match="until 2026-11-20 is before since 2026-11-21"):
         Query.changes("2026-11-21", "2026-11-20")

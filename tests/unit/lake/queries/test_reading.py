@@ -79,7 +79,7 @@ def test_cleaned_state_is_refused_and_changes_since_then_are_not(copy):
     first, second, _ = SnapshotReader(copy.path).commit_names
     plan = Path(copy.path) / ".hoodie/timeline/20261121070000000.clean.requested"
     plan.write_bytes(build_clean_plan(second.requested))
-    with pytest.raises(InstantUnavailableError, match=f"still whole is {second.completed}"):
+    with pytest.raises(InstantUnavailableError, match=f"earliest readable instant is {second.completed}"):
         queries.read(copy, Query.as_of(first.completed))
     assert queries.read(copy, Query.as_of(second.completed)).num_rows == 9
     assert queries.read(copy, Query.changes(first.completed)).num_rows == 3
@@ -91,7 +91,7 @@ def test_clean_that_comes_while_rows_are_read_is_noticed(copy):
     assert reader.read_scan(scan).num_rows == 8
     plan = Path(copy.path) / ".hoodie/timeline/20261121070000000.clean.requested"
     plan.write_bytes(build_clean_plan(second.requested))
-    with pytest.raises(InstantUnavailableError, match="cleaned away meanwhile"):
+    with pytest.raises(InstantUnavailableError, match="cleaned during the read"):
         reader.read_scan(scan)
 
 
@@ -101,14 +101,14 @@ def test_times_are_not_asked_of_a_timeline_in_local_time(copy):
     assert queries.read(copy, Query.as_of(first.completed)).num_rows == 8
     with pytest.raises(UsageError, match="local time") as refused:
         queries.read(copy, Query.as_of("2026-11-21T06:00:32Z"))
-    assert "name an instant of it, such as 2026" in refused.value.hint
+    assert "use an instant of the timeline, such as 2026" in refused.value.hint
 
 
 def test_timeline_of_before_hudi_1_has_only_its_newest_state(copy):
     first = SnapshotReader(copy.path).commit_names[0]
     change_properties(copy, "timeline.layout.version=2", "timeline.layout.version=1")
     change_properties(copy, "hoodie.table.version=9", "hoodie.table.version=6")
-    with pytest.raises(LakeError, match=r"its timeline is of before Hudi 1\.0"):
+    with pytest.raises(LakeError, match=r"the timeline predates Hudi 1\.0"):
         queries.read(copy, Query.as_of(first.completed))
 
 
@@ -120,7 +120,7 @@ def test_corrupt_clean_plan_is_an_error_and_no_guess(copy):
 
 
 def test_change_log_is_for_spark():
-    with pytest.raises(TableUnsupportedError, match="by Spark only"):
+    with pytest.raises(TableUnsupportedError, match="only Spark can read the change log"):
         queries.read(address_of("orders_cow"), Query.cdc("earliest"))
 
 

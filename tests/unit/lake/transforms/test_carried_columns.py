@@ -50,20 +50,20 @@ def test_statement_over_several_rows_requires_complete_batches(text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("select id from input", f"`{S}` has to come out as it is: write SELECT {S}, id, or SELECT *"),
+        ("select id from input", f"must contain `{S}` unchanged: write SELECT {S}, id, or SELECT *"),
         ("select a, upper(b) as b, c, d from input", f"SELECT {S}, a, UPPER(b) AS b, c, ..., or"),
         ("select l.x from lookup l join input i on l.id = i.id", f"write SELECT i.{S}, l.x, or"),
         ("with a as (select id from input) select * from a", f"write SELECT {S}, id, or"),
         (f"select {S}, a from input union all select b from input", f"write SELECT {S}, b, or"),
         (f"select id as {S}, a from input", f"write SELECT {S}, a, or"),
         (f"select l.{S}, i.a from lookup l join input i on l.id = i.id", f"write SELECT i.{S}, i.a, or"),
-        ("select count(*) from input", f"COUNT(*) without GROUP BY {S} makes one row of all"),
+        ("select count(*) from input", f"COUNT(*) without GROUP BY {S} combines all rows"),
         (f"select max({S}) as {S} from input", f"MAX({S}) without GROUP BY"),
-        ("select k, max(x) from input group by k", f"makes one row of several with different `{S}`"),
-        ("select * from (select k, sum(x) s from input group by k)", "GROUP BY k makes one row"),
-        ("select distinct k from input", "DISTINCT makes one row of several"),
-        (f"select {S}, a from input union all select 0, 1", "only a UNION is allowed, of parts"),
-        (f"select {S} from input except select {S} from other", "only a UNION is allowed"),
+        ("select k, max(x) from input group by k", f"combines rows with different `{S}`"),
+        ("select * from (select k, sum(x) s from input group by k)", "GROUP BY k combines rows"),
+        ("select distinct k from input", "DISTINCT combines rows"),
+        (f"select {S}, a from input union all select 0, 1", "only a UNION whose parts all read"),
+        (f"select {S} from input except select {S} from other", "only a UNION whose parts"),
         ("select a from other", "its rows do not come from `input`"),
         ("with input as (select 1 as a) select a from input", "its rows do not come from `input`"),
         ("drop table input", "only a SELECT is allowed here"),
@@ -94,7 +94,7 @@ def test_expression_over_all_rows_is_no_source_of_rows(text: str) -> None:
 
 
 def test_origin_of_another_row_is_refused() -> None:
-    with pytest.raises(TransformError, match="has to come out as it is"):
+    with pytest.raises(TransformError, match="must contain `_headwater_source` unchanged"):
         check_origin(f"select first({S}) over (order by a) as {S}, a from input", S)
 
 
@@ -125,20 +125,20 @@ def test_groups_that_depend_on_their_own_rows_are_let_through(text: str) -> None
     ("text", "said"),
     [
         ("select count(*) as n from input", "without GROUP BY city"),
-        ("select 'all' as city, a from input", "`city` has to come out"),
+        ("select 'all' as city, a from input", "must contain `city` unchanged"),
         (
             "select upper(city) as city, count(*) as n from input group by upper(city)",
-            "GROUP BY UPPER(city) makes one row",
+            "GROUP BY UPPER(city) combines rows",
         ),
-        ("select city as town, count(*) as n from input group by city", "`city` has to come out"),
-        ("select * except (city) from input", "`city` has to come out"),
-        ("select r.city, i.n from input i join r on i.a = r.a", "`city` has to come out"),
+        ("select city as town, count(*) as n from input group by city", "must contain `city` unchanged"),
+        ("select * except (city) from input", "must contain `city` unchanged"),
+        ("select r.city, i.n from input i join r on i.a = r.a", "must contain `city` unchanged"),
         ("select any_value(city) as city, day from input group by day", "with different `city`"),
         ("select city, count(*) as n from input", "without GROUP BY city"),
-        ("select day, city from input group by day", "GROUP BY day makes one row of several"),
+        ("select day, city from input group by day", "GROUP BY day combines rows"),
         (
             "select city, n from (select first(city) as city, count(*) as n from input group by day)",
-            "GROUP BY day makes one row of several",
+            "GROUP BY day combines rows",
         ),
         ("select city, count(*) as n from input group by city with rollup", "ROLLUP"),
         ("select city, day, count(*) as n from input group by cube (city, day)", "ROLLUP, CUBE"),

@@ -64,16 +64,16 @@ def test_all_problems_are_reported_with_their_path(tmp_path):
     ) + checks("sql: select a from, equals: 1", "sql: 'select a, b from input', equals: 1")
     found = find_problems(tmp_path, text, environ={})
     wanted = [
-        ("transform[0].sql", "SUM(x) without GROUP BY _headwater_source makes one row of all"),
+        ("transform[0].sql", "SUM(x) without GROUP BY _headwater_source combines all rows"),
         ("transform[1].sql_file", "cannot be read: No such file"),
-        ("transform[2].sql_file", "there is nothing in it"),
+        ("transform[2].sql_file", "the file is empty"),
         ("checks[0].sql", "SQL: line 1"),
         ("checks[1].sql", "it selects 2 columns"),
         ("transform[3].python", "there is no module 'no_such_module'"),
         ("transform[4].python", "broken_module cannot be imported: ModuleNotFoundError"),
         ("transform[5].python", "no function 'only_payd'; did you mean 'only_paid'?"),
         ("transform[6].python", "is int, not a function"),
-        ("transform[7].python", "there is no such file"),
+        ("transform[7].python", "the file does not exist"),
         ("transform[8].hash", "set the environment variable HEADWATER_HASH_SALT"),
     ]
     assert len(found) == len(wanted)
@@ -95,7 +95,7 @@ def test_all_problems_are_reported_with_their_path(tmp_path):
         ),
         (
             "    record_key: order_id\n" + steps("sql: 'select _headwater_source, id from input'"),
-            "tables.orders.record_key: no column 'order_id'. The columns there are id",
+            "tables.orders.record_key: no column 'order_id'. The columns are id",
         ),
         (
             steps("keep: [id, day]") + checks("not_null: [id, dya]"),

@@ -9,7 +9,7 @@ from headwater.lake.transforms.sql.query import cut_semicolon, list_output_colum
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("select a from input; select b from input", "2 statements; it has to be one"),
+        ("select a from input; select b from input", "2 statements; exactly one is allowed"),
         ("-- nothing", "there is no statement"),
         ("drop table input", "only a SELECT is allowed here"),
         ("insert into t select * from input", "only a SELECT is allowed here"),

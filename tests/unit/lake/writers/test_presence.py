@@ -160,7 +160,7 @@ def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
         for notice in notices(tmp_path):
             notice.unlink()
         assert presence.lost.wait(5)
-        with pytest.raises(TableBusyError, match="another may have taken over"):
+        with pytest.raises(TableBusyError, match="another process may have taken over"):
             presence.check()
     assert told == [1]
 

@@ -75,9 +75,9 @@ class BigQueryCatalog:
         external = found.external_data_configuration
         if external is None:
             raise CatalogConflictError(
-                f"bigquery has a {found.table_type.lower()} of the name {self._dataset}.{name}, that is not "
-                "over files",
-                hint="give this one another name there with `table_names`, or drop that one",
+                f"bigquery: {self._dataset}.{name} exists as a {found.table_type.lower()}, not as an "
+                "external table",
+                hint="give this table another name with `table_names`, or drop the existing one",
             )
         location = (external.source_uris or [""])[0].partition(f"/{FOLDER}/")[0]
         partitioning = _read_partitioning(external)
@@ -133,15 +133,16 @@ class BigQueryCatalog:
             self._client.create_table(made, retry=_ASKED_AGAIN, timeout=_SECONDS)
         except exceptions.Conflict as error:
             raise CatalogUnavailableError(
-                f"bigquery: {self._dataset}.{table.name} has come meanwhile", hint="it is looked at next time"
+                f"bigquery: {self._dataset}.{table.name} was created concurrently",
+                hint="the next sync reads it again",
             ) from error
 
     def _update(self, table: CatalogTable) -> None:
         found = self._find_table(table.name)
         if found is None or found.external_data_configuration is None:
             raise CatalogUnavailableError(
-                f"bigquery: {self._dataset}.{table.name} has gone meanwhile",
-                hint="it is made again next time",
+                f"bigquery: {self._dataset}.{table.name} was deleted concurrently",
+                hint="the next sync re-creates it",
             )
         held = {field.name: field.to_api_repr() for field in found.schema}
         external = found.external_data_configuration.to_api_repr()
@@ -163,8 +164,8 @@ class BigQueryCatalog:
             return read_manifest(location) if location else None
         except OSError as error:
             raise CatalogError(
-                f"bigquery: the manifest {build_manifest_uri(location)} cannot be read: {error}",
-                hint="check that the lake can be read from here",
+                f"bigquery: cannot read the manifest {build_manifest_uri(location)}: {error}",
+                hint="check that this process can read the lake",
             ) from error
 
     def _write_files(self, table: CatalogTable) -> None:
@@ -172,8 +173,8 @@ class BigQueryCatalog:
             write_manifest(table.location, table.files or ())
         except OSError as error:
             raise CatalogError(
-                f"bigquery: the manifest {build_manifest_uri(table.location)} cannot be written: {error}",
-                hint="check that the lake can be written from here",
+                f"bigquery: cannot write the manifest {build_manifest_uri(table.location)}: {error}",
+                hint="check that this process can write to the lake",
             ) from error
 
     @contextmanager
@@ -186,7 +187,7 @@ class BigQueryCatalog:
             raise self._explain(what, error) from error
 
     def _explain(self, what: str, error: BaseException) -> CatalogError | CredentialsError:
-        text = f"bigquery: {what} in {self._dataset}: {error}"
+        text = f"bigquery: cannot {what} in {self._dataset}: {error}"
         if isinstance(error, exceptions.GoogleAPICallError):
             return self._explain_answer(text, error)
         if isinstance(error, RefreshError):
@@ -196,7 +197,7 @@ class BigQueryCatalog:
             return CatalogUnavailableError(
                 f"bigquery does not answer at {where}: {error}", hint="check the network and `endpoint`"
             )
-        return CatalogError(text, hint="`headwater doctor` asks it whether it answers")
+        return CatalogError(text, hint="`headwater doctor` checks the connection")
 
     def _explain_answer(
         self, text: str, error: exceptions.GoogleAPICallError
@@ -204,15 +205,17 @@ class BigQueryCatalog:
         reasons = {str(one.get("reason")) for one in error.errors or () if isinstance(one, Mapping)}
         status = int(error.code or 0)
         if status >= 500 or status == 429 or reasons & _LATER:
-            return CatalogUnavailableError(text, hint="it is tried again")
+            return CatalogUnavailableError(text, hint="the next sync retries it")
         if status == 412:
-            return CatalogUnavailableError(text, hint="somebody else has written it: it is looked at again")
+            return CatalogUnavailableError(
+                text, hint="another process changed it; the next sync reads it again"
+            )
         if status in (401, 403):
             return CredentialsError(text, hint=_RIGHTS)
         if status == 404:
-            hint = f"make the dataset {self._config.database}, or set `create_database: true`"
+            hint = f"create the dataset {self._config.database}, or set `create_database: true`"
             return CatalogError(text, hint=hint)
-        return CatalogError(text, hint="what BigQuery says names what it refuses")
+        return CatalogError(text, hint="BigQuery's message names the reason")
 
 
 def _find_credentials(config: CatalogConfig) -> Any:
@@ -240,18 +243,20 @@ def _read_spark_schema(entry: CatalogTable) -> "StructType":
 def _check_readable(entry: CatalogTable, written_keys: list[str]) -> None:
     if entry.format.input_format != _INPUT_FORMAT:
         raise CatalogError(
-            f"bigquery cannot hold {entry.name}: it reads Parquet files of copy-on-write tables only",
-            hint="make it with `table_type: copy_on_write` and `base_file_format: parquet`, or `exclude` it",
+            f"bigquery does not support {entry.name}: it reads only Parquet files of copy-on-write tables",
+            hint="create it with `table_type: copy_on_write` and `base_file_format: parquet`, or `exclude` "
+            "it",
         )
     if entry.files is None:
         raise CatalogError(
-            f"bigquery cannot hold {entry.name}: rows lie in files that it was bootstrapped from",
-            hint="a bootstrap with `--mode full-record` writes the rows anew; or `exclude` it",
+            f"bigquery does not support {entry.name}: some rows are stored in its bootstrap source files",
+            hint="bootstrap it with `--mode full-record`, which rewrites the rows, or `exclude` it",
         )
     if written_keys:
         raise CatalogError(
-            f"bigquery cannot hold {entry.name}: {', '.join(written_keys)} is in files and in folders",
-            hint="make the table with `drop_partition_columns: true`, or `exclude` it",
+            f"bigquery does not support {entry.name}: its files contain the partition columns "
+            f"{', '.join(written_keys)}",
+            hint="create the table with `drop_partition_columns: true`, or `exclude` it",
         )
     keys = [key.name for key in entry.partition_keys]
     for place in entry.partitions.values():
@@ -259,8 +264,9 @@ def _check_readable(entry: CatalogTable, written_keys: list[str]) -> None:
         names = [part.partition("=")[0].lower() if "=" in part else "" for part in folder.split("/")]
         if names != keys:
             raise CatalogError(
-                f"bigquery cannot hold {entry.name}: partition {folder} does not name {', '.join(keys)}",
-                hint="make the table with `partition_style: hive`, or `exclude` it",
+                f"bigquery does not support {entry.name}: partition folder {folder} lacks the column names "
+                f"({', '.join(keys)})",
+                hint="create the table with `partition_style: hive`, or `exclude` it",
             )
 
 

@@ -54,8 +54,8 @@ def build_type(kind: "DataType", where: str) -> str:
     if kind.typeName() in _NAMES:
         return _NAMES[kind.typeName()]
     raise CatalogError(
-        f"bigquery: column {where} is {kind.simpleString()}, a type that BigQuery does not have",
-        hint="make it another with a step of `transform`, or take the table out with `exclude`",
+        f"bigquery: column {where} has the type {kind.simpleString()}, which BigQuery does not support",
+        hint="convert it with a `transform`, or add the table to `exclude`",
     )
 
 

@@ -114,7 +114,8 @@ class HiveMetastoreCatalog:
         found = self._find_table(table.name)
         if found is None:
             raise CatalogUnavailableError(
-                f"hive: {self._database}.{table.name} has gone meanwhile", hint="it is made again next time"
+                f"hive: {self._database}.{table.name} was deleted concurrently",
+                hint="the next sync re-creates it",
             )
         comments = {column.name: column.comment for column in found.sd.cols if column.comment}
         storage = _build_storage(table, table.location, comments)
@@ -163,14 +164,14 @@ class HiveMetastoreCatalog:
             self.close()
             raise CatalogUnavailableError(
                 f"hive: the metastore at {self._config.address} does not answer: {error}",
-                hint="check `address` and the network; it is tried again",
+                hint="check `address` and the network; the next sync retries it",
             ) from error
         except TException as error:
             self.close()
             text = str(getattr(error, "message", None) or error)
             is_without = isinstance(error, ttypes.InvalidObjectException) and self._database in text
             hint = find_hint(text, self._database, is_without_database=is_without)
-            raise CatalogError(f"hive: {what} in {self._database}: {text}", hint=hint) from error
+            raise CatalogError(f"hive: cannot {what} in {self._database}: {text}", hint=hint) from error
 
 
 def _build_table(found: Any, partitions: Mapping[PartitionValues, str]) -> CatalogTable:

@@ -4,15 +4,15 @@
 def find_hint(said: str, database: str, *, is_without_database: bool) -> str:
     """Return the hint for an error message of Hive."""
     if is_without_database:
-        return f"make the database {database}, or set `create_database: true`"
+        return f"create the database {database}, or set `create_database: true`"
     if "Cannot find class 'org.apache.hudi" in said:
         return (
-            "put hudi-hadoop-mr-bundle into Hive's auxlib folder, as for any Hudi table, and start it again: "
-            "HiveServer2 takes no table whose files it could not read"
+            "put hudi-hadoop-mr-bundle into Hive's auxlib folder, as for any Hudi table, and restart Hive: "
+            "HiveServer2 rejects tables whose files it cannot read"
         )
     if "incompatible" in said:
         return (
             "set hive.metastore.disallow.incompatible.col.type.changes=false in the metastore, or drop the "
-            "table from the catalog: the next sync makes it again"
+            "table from the catalog: the next sync re-creates it"
         )
-    return "what Hive says names what it refuses; its log has the whole story"
+    return "Hive's message names the reason; its log has the details"

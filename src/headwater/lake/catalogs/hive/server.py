@@ -78,7 +78,8 @@ class HiveServerCatalog:
             held = self._describe(name)
             if held is None:
                 raise CatalogUnavailableError(
-                    f"hive: {self._database}.{name} has gone meanwhile", hint="it is made again next time"
+                    f"hive: {self._database}.{name} was deleted concurrently",
+                    hint="the next sync re-creates it",
                 )
             if not change.is_new:
                 self._execute_all(statements.iter_alterations(self._database, change.table, held))
@@ -158,16 +159,16 @@ class HiveServerCatalog:
             self.close()
             if any(text in str(error) for text in _REFUSED_LOGIN):
                 raise CredentialsError(
-                    f"hive: HiveServer2 at {self._config.address} does not let {self._user} in",
+                    f"hive: HiveServer2 at {self._config.address} rejected the login of {self._user}",
                     hint=f"set `user` of the catalog, and {PASSWORD_VARIABLE} in the environment",
                 ) from error
             raise CatalogUnavailableError(
                 f"hive: HiveServer2 at {self._config.address} does not answer: {error}",
-                hint="check `address` and the network, and whether it wants `;ssl=true`, `;auth=noSasl` or "
-                "`;transportMode=http` behind it; it is tried again",
+                hint="check the network and `address`, to which the server may require `;ssl=true`, "
+                "`;auth=noSasl` or `;transportMode=http` to be added; the next sync retries it",
             ) from error
         except (Error, TException) as error:
             self.close()
             text = str(error)
             hint = find_hint(text, self._database, is_without_database=_NO_DATABASE in text)
-            raise CatalogError(f"hive: {what} in {self._database}: {text}", hint=hint) from error
+            raise CatalogError(f"hive: cannot {what} in {self._database}: {text}", hint=hint) from error

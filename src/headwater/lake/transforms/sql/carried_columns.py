@@ -16,14 +16,16 @@ from headwater.lake.transforms.sql.query import parse_query
 
 _SHOWN_COLUMNS = 3
 _ORIGIN_HINT = (
-    "it tells which row of `input` each row comes from, so that a row goes when its object is replaced or "
-    "removed; for groups and totals configure a table with `from`"
+    "the column identifies the row of `input` that each row comes from, so that rows are deleted when their "
+    "object is replaced or deleted; for groups and totals, configure a table with `from`"
 )
 _ROWS_HINT = (
-    "the statement gets the rows that changed, not all of them, and has to tell which one each row comes "
-    "from; it gets all with `refresh: full` and a `record_key`"
+    "the statement receives only the changed rows, and its result must identify the row that each row comes "
+    "from; with `refresh: full` and a `record_key`, it receives all rows"
 )
-_GROUPS_HINT = "the statement gets the rows of groups that changed, not all; it gets all with `refresh: full`"
+_GROUPS_HINT = (
+    "the statement receives only the rows of changed groups; with `refresh: full`, it receives all rows"
+)
 
 Known = Mapping[str, exp.Expr]
 """The queries behind the names of a WITH clause."""
@@ -66,7 +68,7 @@ class _Rule:
         """Like `check`, for a statement that receives only some of the rows."""
         for clause, what in ((exp.Limit, "LIMIT"), (exp.Offset, "OFFSET"), (exp.TableSample, "TABLESAMPLE")):
             if query.find(clause) is not None:
-                raise self._refuse(f"{what} depends on how many rows there are")
+                raise self._refuse(f"{what} depends on the number of rows")
         if query.find(exp.Pivot) is not None:
             raise self._refuse("PIVOT groups by columns that it does not name")
         names = Counter(table.name.lower() for table in query.find_all(exp.Table) if not table.db)
@@ -74,11 +76,11 @@ class _Rule:
         unions = len(list(query.find_all(exp.Union)))
         doubled = sorted(name for name in own if names[name] > 1 + unions)
         if doubled:
-            raise self._refuse(f"it reads `{doubled[0]}` several times, as in a join with itself")
+            raise self._refuse(f"it reads `{doubled[0]}` several times, as in a self-join")
         _Rule(self.keys, self.hint, is_alone=True).check(query)
         for table in query.find_all(exp.Table):
             if not table.db and table.name.lower() in own and not _is_source(table):
-                raise self._refuse(f"it reads `{table.name}` in a subquery of an expression, too")
+                raise self._refuse(f"it also reads `{table.name}` in a subquery of an expression")
 
     def _reads_input(self, query: exp.Expr, known: Known) -> bool:
         """True if the query's rows come from `input`; then they are validated recursively."""
@@ -97,7 +99,7 @@ class _Rule:
         if isinstance(query, exp.SetOperation):
             sides = [self._reads_input(side, known) for side in (query.this, query.expression)]
             if any(sides) and not (all(sides) and isinstance(query, exp.Union)):
-                raise self._refuse(f"only a UNION is allowed, of parts that all read `{INPUT_VIEW}`")
+                raise self._refuse(f"only a UNION whose parts all read `{INPUT_VIEW}` is allowed")
             return all(sides)
         return isinstance(query, exp.Select) and self._reads_in_select(query, known)
 
@@ -112,7 +114,7 @@ class _Rule:
             sides[reading[0] + 1 :]
         )
         if self.is_alone and is_outer:
-            raise self._refuse(f"an outer join makes rows that come from no row of `{INPUT_VIEW}`")
+            raise self._refuse(f"an outer join produces rows that do not come from `{INPUT_VIEW}`")
         names = [sources[at].alias_or_name.lower() for at in reading]
         for key in self.keys:
             self._check_key(query, _Key(key, names))
@@ -131,9 +133,9 @@ class _Rule:
         if any(key.comes_out(selected) for selected in query.expressions):
             return
         if query.args.get("distinct"):
-            raise self._refuse(f"DISTINCT makes one row of several with different `{key.name}`")
+            raise self._refuse(f"DISTINCT combines rows with different `{key.name}`")
         raise self._refuse(
-            f"`{key.name}` has to come out as it is: write {_write_select(query, key)}, or SELECT *"
+            f"the result must contain `{key.name}` unchanged: write {_write_select(query, key)}, or SELECT *"
         )
 
     def _check_grouping(self, query: exp.Select, key: "_Key") -> None:
@@ -142,15 +144,13 @@ class _Rule:
             found = next(_iter_aggregates(query), None)
             if found is not None or query.args.get("having"):
                 what = found.sql("spark") if found is not None else "HAVING"
-                raise self._refuse(f"{what} without GROUP BY {key.name} makes one row of all")
+                raise self._refuse(f"{what} without GROUP BY {key.name} combines all rows")
             return
         if group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-            raise self._refuse("totals over groups (ROLLUP, CUBE, GROUPING SETS) look at several groups")
+            raise self._refuse("totals over groups (ROLLUP, CUBE, GROUPING SETS) combine several groups")
         grouped = [_resolve(part, query) for part in group.expressions]
         if not group.args.get("all") and not any(key.is_in(part) for part in grouped):
-            raise self._refuse(
-                f"{group.sql('spark').strip()} makes one row of several with different `{key.name}`"
-            )
+            raise self._refuse(f"{group.sql('spark').strip()} combines rows with different `{key.name}`")
 
     def _refuse(self, text: str) -> TransformError:
         return TransformError(f"SQL: {text}", hint=self.hint)

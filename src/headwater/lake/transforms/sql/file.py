@@ -17,5 +17,5 @@ def read_sql_file(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     if not text.strip():
-        raise ConfigError(f"{path}: there is nothing in it", hint="write one SELECT over `input`")
+        raise ConfigError(f"{path}: the file is empty", hint="write one SELECT over `input`")
     return text

@@ -33,7 +33,9 @@ def parse_query(text: str) -> exp.Query:
     found = [part for part in parsed if part is not None and not isinstance(part, exp.Semicolon)]
     if len(found) != 1:
         what = f"{len(found)} statements" if found else "there is no statement"
-        raise TransformError(f"SQL: {what}; it has to be one", hint="make each statement a step of its own")
+        raise TransformError(
+            f"SQL: {what}; exactly one is allowed", hint="write each statement as its own transform"
+        )
     statement = found[0]
     if not isinstance(statement, exp.Query) or statement.find(exp.Into, exp.DML, exp.DDL):
         raise TransformError("SQL: only a SELECT is allowed here", hint=f"write a SELECT over `{INPUT_VIEW}`")

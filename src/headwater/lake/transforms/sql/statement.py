@@ -55,7 +55,7 @@ def run_select(frame: DataFrame, text: str) -> DataFrame:
         said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
         raise TransformError(
             f"SQL: {said.replace(view, INPUT_VIEW)[:400]}",
-            hint="the columns of `input` are those that the steps before leave; "
+            hint="`input` has the columns that the previous transforms produce; "
             "`headwater transform NAME --sample FILE` shows them",
         ) from error
     finally:

@@ -84,7 +84,7 @@ def test_a_table_is_external_over_its_manifest_of_the_newest_files(
     sync: Callable[..., TablePlan], server: BigQueryServer, table: Path
 ) -> None:
     plan = sync(read_state(table))
-    assert describe(plan) == ["create it with 8 columns", "write the manifest of 2 files"]
+    assert describe(plan) == ["create the table with 8 columns", "write the manifest of 2 files"]
     first, second = read_lines(table)
     assert first.startswith("day=2026-01-01/")
     assert first.endswith(f"_{SECOND}.parquet")
@@ -197,17 +197,22 @@ def test_a_table_that_hudis_own_tool_has_made_is_taken_as_it_is(
 @pytest.mark.parametrize(
     ("name", "changes", "said", "hint"),
     [
-        ("orders_mor", {}, "copy-on-write tables only", "table_type: copy_on_write"),
+        ("orders_mor", {}, "only Parquet files of copy-on-write tables", "table_type: copy_on_write"),
         ("folder_days", {"base_file_format": "orc"}, "Parquet files", "base_file_format: parquet"),
-        ("archived", {"files": None}, "files that it was bootstrapped from", "--mode full-record"),
-        ("orders_cow", {}, "region is in files and in folders", "drop_partition_columns: true"),
+        ("archived", {"files": None}, "its bootstrap source files", "--mode full-record"),
+        ("orders_cow", {}, "its files contain the partition columns region", "drop_partition_columns: true"),
         (
             "folder_days",
             {"partitions": ("2026-01-01",)},
-            "2026-01-01 does not name day",
+            "2026-01-01 lacks the column names (day)",
             "partition_style: hive",
         ),
-        ("folder_days", {"partitions": ("day=2026/01",)}, "day=2026/01 does not name day", "partition_style"),
+        (
+            "folder_days",
+            {"partitions": ("day=2026/01",)},
+            "day=2026/01 lacks the column names (day)",
+            "partition_style",
+        ),
     ],
 )
 def test_unsupported_tables_are_rejected_before_any_request(
@@ -229,7 +234,7 @@ def test_a_table_of_bigquerys_own_is_in_the_way(
 ) -> None:
     reference = {"projectId": "acme-analytics", "datasetId": "shop", "tableId": "folder_days"}
     server.tables["shop", "folder_days"] = {"type": "TABLE", "tableReference": reference, "etag": "1"}
-    with pytest.raises(CatalogConflictError, match="has a table of the name acme-analytics"):
+    with pytest.raises(CatalogConflictError, match=r"acme-analytics\.shop\.folder_days exists as a table"):
         sync(read_state(table))
 
 
@@ -256,8 +261,8 @@ def test_one_503_is_asked_again(sync: Callable[..., TablePlan], server: BigQuery
     ("failures", "kind", "hint"),
     [
         ([403], CredentialsError, "allow bigquery.datasets.get"),
-        ([503] * 50, CatalogUnavailableError, "tried again"),
-        ([400], CatalogError, "names what it refuses"),
+        ([503] * 50, CatalogUnavailableError, "the next sync retries it"),
+        ([400], CatalogError, "names the reason"),
     ],
 )
 def test_rejection_error_has_next_step(

@@ -83,5 +83,5 @@ def test_external_field_descriptions_survive_type_changes() -> None:
 @pytest.mark.parametrize("kind", [ArrayType(ArrayType(LongType())), DayTimeIntervalType()])
 def test_a_type_that_bigquery_does_not_have_is_an_error_with_the_column(kind: DataType) -> None:
     whole = StructType([StructField("odd", kind)])
-    with pytest.raises(CatalogError, match=r"column orders\.odd is"):
+    with pytest.raises(CatalogError, match=r"column orders\.odd has the type"):
         build_type(whole, "orders")
