@@ -16,12 +16,14 @@ from pathlib import Path
 # Files, or folders with all their Markdown and Python.
 CHECKED_PATHS = ("README.md", "ARCHITECTURE.md", "docs", "src/headwater")
 
-# Generated from docstrings in `src`: checked with them.
+# Documents generated from `src`, which are checked there; and what shop customers say.
 LEFT_OUT = frozenset(
     {
         "docs/reference/configuration.md",
         "docs/reference/hudi-options.md",
         "docs/reference/metrics.md",
+        "src/headwater/rag/evaluation/shop/products.py",
+        "src/headwater/rag/evaluation/shop/vocabulary.py",
     }
 )
 
