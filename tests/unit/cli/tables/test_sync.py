@@ -48,7 +48,7 @@ def test_a_catalog_that_does_not_answer_is_exit_code_one_and_shown_by_status(con
 def test_headwaters_own_tables_are_told_to_nobody(config: Path) -> None:
     done = run(config, "table", "events", "sync")
     assert done.exit_code == 2
-    assert "no catalog is told of events" in done.stderr
+    assert "events is not a table that catalogs sync" in done.stderr
 
 
 @pytest.mark.usefixtures("no_google")
