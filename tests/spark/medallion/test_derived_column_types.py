@@ -43,6 +43,6 @@ def test_a_step_that_makes_other_vectors_stops_its_table_only(spark, tmp_path):
     lake = MedallionLake(spark, tmp_path, products=PRODUCTS, cut=DOUBLED | {"transform": short})
     lake.put_rows("1.json", [{"id": 1, "embedding": [1, 0]}, {"id": 2, "embedding": [1, 0]}])
     lake.ingest("products")
-    with pytest.raises(TransformError, match="1 rows have no vectors as in `columns`: one has in embedding"):
+    with pytest.raises(TransformError, match="1 rows have vectors that do not match `columns`: one has"):
         lake.follow("cut")
     assert not lake.table("cut").load_timeline().exists()
