@@ -51,7 +51,7 @@ def resolve_key(ref: ObjectRef) -> Path:
     if ".." in parts or ref.key.startswith("/") or "\0" in ref.key:
         raise _escapes(ref)
     if not all(parts) or "." in parts:
-        raise ObjectMissingError(f"{ref.key!r} in {ref.bucket} does not exist: not a valid key of a file")
+        raise ObjectMissingError(f"{ref.key!r} in {ref.bucket} does not exist: not a valid file key")
     root = Path(ref.bucket)
     try:
         folder, path = root.resolve(), root.joinpath(*parts).resolve()

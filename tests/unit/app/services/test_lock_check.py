@@ -78,7 +78,7 @@ def test_server_is_asked_whether_it_listens(tmp_path, provider):
         assert look(tmp_path, lock)["lock"] == ("ok", f"{address} is reachable")
     status, detail = look(tmp_path, lock)["lock"]
     assert status == "problem"
-    assert detail.startswith(f"{address} does not answer")
+    assert detail.startswith(f"cannot connect to {address}")
 
 
 def test_dynamodb_that_does_not_answer_is_a_problem(tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def script() -> Iterator[Script]:
     [
         ("AccessDenied", 403, CredentialsError, "s3:ListBucket"),
         ("NoSuchBucket", 404, SourceError, "source.endpoint"),
-        ("SlowDown", 503, SourceUnavailableError, "again"),
+        ("SlowDown", 503, SourceUnavailableError, "retried"),
         ("PermanentRedirect", 301, SourceError, "source.region"),
     ],
 )

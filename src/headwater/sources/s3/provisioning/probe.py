@@ -135,7 +135,7 @@ class Probe:
 
     def _describe(self, kind: str) -> SetupFinding:
         what = "put" if kind == "created" else "removed"
-        test = " (and S3's TestEvent before it)" if kind == "created" and self._seen.test_event else ""
+        test = " (after S3's TestEvent)" if kind == "created" and self._seen.test_event else ""
         seconds = self._seen.kinds[kind]
         return SetupFinding(
             f"{NAME}.{kind}", "ok", f"an object was {what}; its notification took {seconds:.1f} s{test}"
