@@ -10,7 +10,7 @@ HeadwaterError                exit code 1
 ├── LakeError                 1  a Hudi table or its location
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
-│   ├── TableBusyError        1  (retryable) another process writes it, without a lock between the two
+│   ├── TableBusyError        1  (retryable) another process is writing it, and no lock isolates the two
 │   ├── WriteConflictError    1  (retryable) another writer changed the same files concurrently
 │   ├── TableDamagedError     1  files of the table differ from what its commits wrote
 │   ├── TableMismatchError    1  the table at the path is not the configured one
@@ -41,7 +41,7 @@ HeadwaterError                exit code 1
     ├── IndexNotFoundError    2  nothing has been indexed yet, or there is no such version
     ├── IndexUnavailableError 1  (retryable) the store does not answer now
     ├── EmbedderUnavailableError 1 (retryable) the model's endpoint does not answer now
-    └── LanguageModelError    1  (retryable) the model that words answers fails, or is too slow
+    └── LanguageModelError    1  (retryable) the language model for answers fails or is too slow
 """
 
 from typing import ClassVar
@@ -86,15 +86,14 @@ class UsageError(HeadwaterError):
 
 
 class AsOfUnavailableError(UsageError):
-    """The index does not reach back to that instant, or not yet up to it.
+    """The index does not reach back to that instant, or has not reached it yet.
 
     The message contains only the allowed instants: clients of the API see it.
     """
 
 
 class InstantUnavailableError(UsageError):
-    """A past state or past changes of a table are incomplete; the message says from when on they are
-    complete."""
+    """Past states or changes of a table are incomplete; the message names the first complete instant."""
 
 
 class PlatformError(HeadwaterError):
@@ -106,7 +105,7 @@ class LakeError(HeadwaterError):
 
 
 class LakeNotWritableError(LakeError):
-    """The lake's location refuses writes."""
+    """The lake's location rejects writes."""
 
 
 class TableNotFoundError(LakeError):
@@ -116,7 +115,7 @@ class TableNotFoundError(LakeError):
 
 
 class TableBusyError(LakeError):
-    """Another process is writing the table, or holds its lock for too long."""
+    """Another process is writing the table, or has held its lock for too long."""
 
     retryable = True
 
@@ -286,6 +285,6 @@ class EmbedderUnavailableError(SearchError):
 
 
 class LanguageModelError(SearchError):
-    """The model that words answers cannot be called, is too slow or refuses."""
+    """The language model that writes answers cannot be called, is too slow or refuses."""
 
     retryable = True

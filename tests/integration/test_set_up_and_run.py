@@ -26,7 +26,7 @@ def test_a_bucket_becomes_a_table_without_a_queue_being_named(
     assert written.rstrip().endswith(" up")
     # A run before `up` says what is missing.
     assert "headwater up" in run("run", "--once").expect(1).stderr
-    assert "the queue heard of it" in run("up").expect(0).stdout
+    assert "an object was put; its notification took" in run("up").expect(0).stdout
 
     emulator.clients.s3.put_object(Bucket=bucket, Key="orders/a.json", Body=b'{"id": 1}\n{"id": 2}\n')
     run("run", "--once", timeout=400).expect(0)

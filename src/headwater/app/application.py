@@ -184,7 +184,7 @@ class App:
         if not self.is_session_alive():
             raise PlatformError(
                 "the JVM of this run has ended",
-                hint=f"out of memory? raise spark.driver_memory; what the JVM said is in {self._log_file}",
+                hint=f"if it ran out of memory, raise spark.driver_memory; its output is in {self._log_file}",
             )
 
     def is_session_alive(self) -> bool:

@@ -22,14 +22,14 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
             ensure_local_lake(lake)
         except LakeNotWritableError as error:
             return [to_finding(LAKE, error)]
-        return [SetupFinding(LAKE, "ok", f"{lake} can be written")]
+        return [SetupFinding(LAKE, "ok", f"{lake} is writable")]
     scheme = urlsplit(lake).scheme
     if scheme in ("s3", "s3a"):
         from headwater.sources.s3.checks.bucket import check_s3_lake
 
         return check_s3_lake(lake, settings.lake_storage)
-    detail = f"only Spark can tell whether {scheme}:// can be written"
-    return [SetupFinding(LAKE, "warning", detail, "headwater doctor --spark tries it")]
+    detail = f"only Spark can check whether {scheme}:// is writable"
+    return [SetupFinding(LAKE, "warning", detail, "run headwater doctor --spark")]
 
 
 def find_local_path(lake: str) -> Path | None:
@@ -41,7 +41,7 @@ def find_local_path(lake: str) -> Path | None:
 
 
 def ensure_local_lake(lake: str) -> None:
-    """Raise `LakeNotWritableError` when no file can be created there. Ignores lakes elsewhere.
+    """Raise `LakeNotWritableError` when no file can be created there. Ignores lakes not on this machine.
 
     Leaves nothing behind. For a lake that does not exist yet, its nearest existing parent is tried.
     """
@@ -54,8 +54,8 @@ def ensure_local_lake(lake: str) -> None:
             pass
     except OSError as error:
         raise LakeNotWritableError(
-            f"the lake {lake} cannot be written: {folder}: {error.strerror}",
-            hint=f"give this user the right to write in {folder}, or name another place in lake",
+            f"the lake {lake} is not writable: {folder}: {error.strerror}",
+            hint=f"grant this user write permission for {folder}, or set lake to another location",
         ) from error
 
 
@@ -70,5 +70,5 @@ def check_spark(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
     except HeadwaterError as error:
         return to_finding(SPARK, error)
     return SetupFinding(
-        SPARK, "ok", f"a table was written, read and removed in {seconds:.0f} s, session included"
+        SPARK, "ok", f"wrote, read and removed a table in {seconds:.0f} s, including the session start"
     )

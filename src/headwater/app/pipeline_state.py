@@ -22,10 +22,10 @@ def read_pipeline_state(settings: Settings) -> Mapping[str, Any]:
     state: dict[str, Any] = to_jsonable_python(status)
     for table in state["tables"].values():
         # Hidden for the reason below.
-        table["failure"] = "its batches fail" if table["failure"] else ""
+        table["failure"] = "its batches are failing" if table["failure"] else ""
     for note in state["catalogs"]:
         # Hidden for the reason below.
-        note["error"], note["hint"] = "the catalog could not be told" if note["error"] else "", ""
+        note["error"], note["hint"] = "catalog sync failed" if note["error"] else "", ""
     state["last_commits"] = _list_last_commits(settings, options)
     if status.queue and status.queue.error:
         # The message contains paths and addresses; the page only needs to know whether the queue answers.

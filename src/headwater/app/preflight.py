@@ -52,8 +52,8 @@ def _ensure_lineage_file(settings: Settings) -> None:
             pass
     except OSError as error:
         raise ConfigError(
-            f"lineage.file: {file} cannot be written: {error.strerror}",
-            hint="name a file in a folder that is there and that this user may write in",
+            f"lineage.file: {file} is not writable: {error.strerror}",
+            hint="specify a file in an existing folder that this user can write to",
         ) from error
 
 

@@ -206,10 +206,10 @@ class Run:
         totals = self._totals[result.table]
         if result.foreign and not totals.foreign:
             log.warning(
-                "events of other buckets are not read",
+                "events of other buckets ignored",
                 table=result.table,
                 buckets=sorted(result.foreign),
-                hint="if one of them is meant, correct source.bucket",
+                hint="if one of them is the intended source, correct source.bucket",
             )
         totals.add(result)
         if result.objects or result.committed:
@@ -232,7 +232,7 @@ class Run:
         log.warning("batch failed", table=table, error=error.message, hint=error.hint)
         self._observer.on_failure(table, error)
         if isinstance(error, DefectError) and self._runner and table in self._runner.failures:
-            log.error("table given up; the run ends", table=table)
+            log.error("table failed permanently; ending the run", table=table)
             self._stop.set()
         seconds = self._runner.measure_batch(table) if self._runner else 0.0
         self._note_ended(table, seconds, error=str(error))

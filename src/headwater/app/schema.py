@@ -120,7 +120,7 @@ def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
     if path.is_file():
         return ObjectStoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
     if source.type == "local":
-        raise UsageError(f"{text}: no such file, neither here nor below {source.path}")
+        raise UsageError(f"{text}: no such file, neither at this path nor in the source folder {source.path}")
     bucket, key = source.bucket, text
     if "://" in text:
         bucket, _, key = text.split("://", 1)[1].partition("/")

@@ -1,4 +1,4 @@
-"""What a configured table reads, and where."""
+"""The objects that a configured table reads, and their location."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,10 +46,10 @@ def build_scope(settings: Settings, name: str) -> Scope:
     not of a table built from objects."""
     table = settings.tables.get(name)
     if table is None:
-        raise UsageError(f"no table {name!r}", hint=f"configured are: {', '.join(settings.tables)}")
+        raise UsageError(f"no table {name!r}", hint=f"configured tables: {', '.join(settings.tables)}")
     if table.from_ is not None:
         raise UsageError(
             f"table {name!r} is built from table {table.from_!r}, not from objects",
-            hint=f"built from objects are: {', '.join(settings.object_tables)}",
+            hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
     return Scope(source_bucket(settings), settings.source.prefix, build_selector(table))

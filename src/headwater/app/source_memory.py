@@ -73,12 +73,12 @@ def check_source(settings: Settings, known: str | None) -> None:
     if provider != source_provider(settings):
         raise UsageError(
             f"{what}; source.type is now {source.type}",
-            hint="give the new source a lake of its own: set lake to another location",
+            hint="use a separate lake for the new source: set lake to another location",
         )
     raise UsageError(
         f"{what}; source.{key} is now {source.location}",
         hint=f"the same objects at a new location: add `moved_from: {place}` to source; "
-        "other objects: set lake to another location, so that they get tables of their own",
+        "other objects: set lake to another location, so that they get their own tables",
     )
 
 

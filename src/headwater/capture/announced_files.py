@@ -11,7 +11,7 @@ from headwater.sources.local.folder_watcher.known_files import KnownFile
 
 
 def read_announced_files(events: EventsTable, bucket: str) -> dict[str, KnownFile]:
-    """Returns announced files by key, with deleted ones: files re-created there must get a later order.
+    """Return announced files by key, with deleted ones: files re-created there must get a later order.
 
     Raises `LakeError`.
     """
@@ -33,7 +33,7 @@ def read_announced_files(events: EventsTable, bucket: str) -> dict[str, KnownFil
 
 
 def select_announced(events: DataFrame) -> DataFrame:
-    """Selects one row per key: key, kind, etag, order_key, identity, digest.
+    """Select one row per key: key, kind, etag, order_key, identity, digest.
 
     State observed by a reconcile counts if the reconcile began after the watcher's newest event.
     """

@@ -21,7 +21,7 @@ class CapturedEvent:
 
     @cached_property
     def day(self) -> str:
-        """Returns the partition. Deliveries of one event are at most a day apart, so duplicates are nearby.
+        """Return the partition. Deliveries of one event are at most a day apart, so duplicates are nearby.
 
         Events of a listing use the day of the listing, because object times spread over years.
         """

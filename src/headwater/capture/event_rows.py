@@ -50,7 +50,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
-    """Returns rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
+    """Return rows in the order of `EVENTS_SCHEMA`; timestamps are UTC with microseconds."""
     events = [captured.event for captured in batch]
     columns: dict[str, Any] = {
         "event_id": [event.event_id for event in events],
@@ -77,13 +77,13 @@ def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
 
 
 def select_read_columns() -> list[Column]:
-    """Selects `READ_COLUMNS` with times in microseconds: PySpark would return the driver's local time."""
+    """Select `READ_COLUMNS` with times in microseconds: PySpark would return the driver's local time."""
     times = {"event_time", "received_at"}
     return [F.unix_micros(name).alias(name) if name in times else F.col(name) for name in READ_COLUMNS]
 
 
 def select_history_columns() -> list[Column]:
-    """Selects all columns for display: times as text, and the instant of the commit."""
+    """Select all columns for display: times as text, and the instant of the commit."""
     times = {"event_time", "received_at"}
     shown = [
         F.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias(name) if name in times else F.col(name)
@@ -94,7 +94,7 @@ def select_history_columns() -> list[Column]:
 
 
 def to_stored_event(row: Any, completed: str) -> StoredEvent:
-    """Converts a row of `select_read_columns`."""
+    """Convert a row of `select_read_columns`."""
     event = ObjectEvent(
         provider=row["provider"],
         bucket=row["bucket"],

@@ -41,26 +41,26 @@ class EventTail:
         self.restart(self.find_newest())
 
     def find_newest(self) -> Commit | None:
-        """Returns the newest commit of the table; None before the first one."""
+        """Return the newest commit of the table; None before the first one."""
         timeline = self._table.load_timeline()
         return timeline.commits[-1] if timeline.exists() and timeline.commits else None
 
     def restart(self, newest: Commit | None) -> None:
-        """Drops everything; commits after `newest` will be added."""
+        """Drop everything; commits after `newest` will be added."""
         with self._lock:
             self._commits.clear()
             self._size = 0
             self._since = self._newest = newest.completed if newest else ""
 
     def forget(self) -> None:
-        """Drops everything if a commit may be missing: all up to the next one is read from the table."""
+        """Drop everything if a commit may be missing: all up to the next one is read from the table."""
         with self._lock:
             self._commits.clear()
             self._size = 0
             self._since = _UNKNOWN
 
     def add(self, commit: Commit, events: Sequence[StoredEvent]) -> None:
-        """Adds a commit of this process."""
+        """Add a commit of this process."""
         with self._lock:
             if self._since == _UNKNOWN:
                 self._since = self._newest = commit.completed
@@ -79,7 +79,7 @@ class EventTail:
             return newest.completed > self._newest
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
-        """Reads the events after `position`: whole commits, about `max_events` rows, at least one commit.
+        """Read the events after `position`: whole commits, about `max_events` rows, at least one commit.
 
         Ends at the newest completed commit, so it never waits. An offset older than the active timeline
         also reads the archived commits after it, and no file of another commit.
@@ -123,7 +123,7 @@ class EventTail:
         return build_page(events, position, Position(chosen[-1].completed), more=more)
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
-        """Reads all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
+        """Read all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
 
         Hudi's incremental read may return fewer rows, even none, without an error: apache/hudi issue 20286.
         """
@@ -132,16 +132,16 @@ class EventTail:
         if len(events) >= promised:
             return events
         _log.warning(
-            "the events table: an incremental read gave %d of %d events; it is read in full",
+            "events table: incremental read returned %d of %d events; reading in full",
             len(events),
             promised,
         )
         events = self._collect(self._read_in_full(commits), commits)
         if len(events) < promised:
             raise LakeError(
-                f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} hold "
-                f"{promised:,} events, and {len(events):,} can be read",
-                hint="restore the missing files of the table; or remove the events table, and rebuild it "
+                f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} contain "
+                f"{promised:,} events, but only {len(events):,} can be read",
+                hint="restore the missing files of the table, or remove the events table and rebuild it "
                 "from the source with `headwater reconcile`",
             )
         return events
@@ -151,7 +151,7 @@ class EventTail:
         return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
 
     def _collect(self, frame: DataFrame, commits: Sequence[Commit]) -> list[StoredEvent]:
-        """Collects the events of the commits in order of offset."""
+        """Collect the events of the commits in order of offset."""
         completed = {commit.requested: commit.completed for commit in commits}
         rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
         return sorted(
@@ -168,7 +168,7 @@ def _is_behind(commit: Commit, position: Position) -> bool:
 def _choose_commits(
     timeline: Timeline, position: Position, max_events: int
 ) -> tuple[list[Commit], int, bool]:
-    """Chooses the first commits after the offset: about `max_events` events, at least one commit.
+    """Choose the first commits after the offset: about `max_events` events, at least one commit.
 
     Returns them with their recorded number of events, and whether there are more.
     """

@@ -42,10 +42,10 @@ class AppendResult:
 
 
 class EventsTable:
-    """Append-only changelog of the bucket. One writer at a time; readers from any thread or process."""
+    """Append-only change log of the bucket. One writer at a time; readers in any thread or process."""
 
     def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
-        """Opens the table at `path`; `metadata` is stored with every commit."""
+        """Open the table at `path`; `metadata` is stored with every commit."""
         self._spark = spark
         self.path = path
         self._metadata = metadata or {}
@@ -56,7 +56,7 @@ class EventsTable:
         self.signal = CommitSignal(self._detect_commits)
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
-        """Commits the events that are not in the table yet, all or none. Raises `LakeError`.
+        """Commit the events that are not in the table yet, all or none. Raises `LakeError`.
 
         An empty batch, or one with known events only, makes no commit.
         """
@@ -114,7 +114,7 @@ class EventsTable:
         return self._tail.read_after(position, max_events)
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
-        """Finds events by id in any partition; scans the whole table."""
+        """Find events by id in any partition; scans the whole table."""
         if not event_ids or self._is_empty():
             return {}
         with explained_lake(self._table.path):
@@ -128,7 +128,7 @@ class EventsTable:
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
-        """Yields keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
+        """Yield keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
         if self._is_empty():
             return
         timeline = self._table.load_timeline()
@@ -146,7 +146,7 @@ class EventsTable:
             yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
 
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
-        """Returns all events of one object, in the object's order, with `select_history_columns`."""
+        """Return all events of one object, in the object's order, with `select_history_columns`."""
         if self._is_empty():
             return []
         with explained_lake(self._table.path):
@@ -156,12 +156,12 @@ class EventsTable:
         return [row.asDict() for row in rows]
 
     def find_newest(self) -> Position:
-        """Returns the offset after every event committed so far."""
+        """Return the offset after every event committed so far."""
         newest = self._tail.find_newest()
         return Position(newest.completed) if newest else BEGINNING
 
     def find_metadata(self, key: str) -> str | None:
-        """Returns the value of `key` in the newest active commit that carries it, or None."""
+        """Return the value of `key` in the newest active commit that carries it, or None."""
         timeline = self._table.load_timeline()
         commit = timeline.find_commit(key) if timeline.exists() else None
         return None if commit is None else timeline.read_own_metadata(commit)[key]
@@ -172,13 +172,13 @@ class EventsTable:
         return events is not None and not events.where(F.col("bucket") == bucket).isEmpty()
 
     def read_snapshot(self) -> DataFrame | None:
-        """Returns all committed events as a lazy frame with all columns; None before the first one."""
+        """Return all committed events as a lazy frame with all columns; None before the first one."""
         if self._is_empty():
             return None
         return self._table.read()
 
     def _detect_commits(self) -> None:
-        """Drops what is remembered of the table if another process has committed to it."""
+        """Drop what is remembered of the table if another process has committed to it."""
         newest = self._tail.find_newest()
         with self._write_lock:
             if newest and self._tail.is_behind(newest):

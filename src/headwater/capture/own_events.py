@@ -28,7 +28,7 @@ TAGGED_EVENT: Final = "headwater:Tagged"
 
 
 def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
-    """Builds an event without an order among the object's events, like one observed by listing."""
+    """Build an event without an order among the object's events, like one observed by listing."""
     event = ObjectEvent(
         provider=provider,
         bucket=bucket,
@@ -48,7 +48,7 @@ def build_own_event(name: str, provider: str, bucket: str, key: str, now: dateti
 def build_retry(
     provider: str, bucket: str, key: str, version_id: str | None, event_time: datetime | None, now: datetime
 ) -> CapturedEvent:
-    """Builds a control event that re-reads a quarantined object: the failed version, else the current one.
+    """Build a control event that re-reads a quarantined object: the failed version, else the current one.
 
     A version keeps the time of its notification, which orders merged rows. The sequencer distinguishes
     attempts.
@@ -64,5 +64,5 @@ def build_retry(
 def with_content(
     captured: CapturedEvent, kind: EventKind, etag: str | None, size: int | None = None
 ) -> CapturedEvent:
-    """Returns the same event with the given content."""
+    """Return the same event with the given content."""
     return replace(captured, event=replace(captured.event, kind=kind, etag=etag, size=size))

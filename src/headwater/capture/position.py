@@ -20,26 +20,26 @@ class Position:
     batch_index: int = WHOLE_COMMIT
 
     def to_text(self) -> str:
-        """Returns the form stored in commit metadata."""
+        """Return the form stored in commit metadata."""
         return f"{self.completed}:{self.batch_index}"
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Parses the result of `to_text`. Raises `ValueError`."""
+        """Parse the result of `to_text`. Raises `ValueError`."""
         match = _TEXT.match(text)
         if match is None:
-            raise ValueError(f"not a position of the events table: {text!r}")
+            raise ValueError(f"not an offset in the events table: {text!r}")
         return cls(match[1], int(match[2]))
 
 
 def build_position(time: datetime) -> Position:
-    """Returns the offset after every commit completed before the time; a time without a zone is UTC."""
+    """Return the offset after every commit completed before the time; a time without a zone is UTC."""
     when = time.astimezone(timezone.utc) if time.tzinfo else time
     return Position(when.strftime("%Y%m%d%H%M%S") + "000", 0)
 
 
 def parse_instant(instant: str) -> datetime:
-    """Returns the time of a commit (`yyyyMMddHHmmssSSS`, UTC in our tables). Raises `ValueError`."""
+    """Return the time of a commit (`yyyyMMddHHmmssSSS`, UTC in our tables). Raises `ValueError`."""
     return datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
 
 

@@ -43,7 +43,7 @@ class QuarantineItem:
 
     @property
     def quarantine_id(self) -> str:
-        """Returns the same id for the same item, so that a repeated batch adds no row."""
+        """Return the same id for the same item, so that a repeated batch adds no row."""
         where = self.event_id or self.message_id or ""
         parts = (self.level, self.stage, self.table or "", where, str(self.record_index), str(self.line))
         text = "".join(f"{len(part)}:{part}" for part in parts)

@@ -31,7 +31,7 @@ class QuarantineReader:
         self._reader = SnapshotReader(path, storage_options)
 
     def list_rows(self, wanted: QuarantineFilter | None = None) -> list[Row]:
-        """Returns rows of `COLUMNS`, newest first, each id once. Raises `LakeError`."""
+        """Return rows of `COLUMNS`, newest first, each id once. Raises `LakeError`."""
         wanted = wanted or QuarantineFilter()
         equal = (("level", wanted.level), ("reason", wanted.reason), ("table", wanted.table))
         rows = self._read([(name, "=", value) for name, value in equal if value is not None])
@@ -39,7 +39,7 @@ class QuarantineReader:
         return [row for row in rows if since is None or _time_of(row) >= since]
 
     def load_row(self, quarantine_id: str) -> Row:
-        """Returns the row whose id starts with the given text. Raises `UsageError` for none or several."""
+        """Return the row whose id starts with the given text. Raises `UsageError` for none or several."""
         rows = self._read([])
         found = [row for row in rows if str(row["quarantine_id"]).startswith(quarantine_id)]
         exact = [row for row in found if row["quarantine_id"] == quarantine_id]
@@ -48,14 +48,14 @@ class QuarantineReader:
         ids = [str(row["quarantine_id"]) for row in rows]
         if found and quarantine_id:
             raise UsageError(
-                f"{len(found)} items in quarantine begin with {quarantine_id}",
-                hint=f"which one: {', '.join(str(row['quarantine_id']) for row in found[:5])}",
+                f"{len(found)} quarantined items have ids that start with {quarantine_id}",
+                hint=f"specify more of the id: {', '.join(str(row['quarantine_id']) for row in found[:5])}",
             )
         near = get_close_matches(quarantine_id, ids, n=1)
         suggestion = f"did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"nothing in quarantine has the id {quarantine_id!r}",
-            hint=f"{suggestion}`headwater quarantine list` shows the ids",
+            f"no quarantined item has the id {quarantine_id!r}",
+            hint=f"{suggestion}`headwater quarantine list` lists the ids",
         )
 
     def _read(self, filters: list[tuple[str, str, str]]) -> list[Row]:

@@ -41,17 +41,17 @@ class QuarantineTable:
         self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, ("quarantine_id",))
 
     def append(self, items: Sequence[QuarantineItem]) -> None:
-        """Commits the items; makes no commit without items. Raises `LakeError`."""
+        """Commit the items; makes no commit without items. Raises `LakeError`."""
         self._table.write_rows([_to_row(item) for item in items])
 
     def remove(self, quarantine_ids: Collection[str]) -> None:
-        """Removes items that were decided again or given up. Raises `LakeError`."""
+        """Remove items that were reprocessed or dropped. Raises `LakeError`."""
         frame = self._table.read() if quarantine_ids else None
         if frame is not None:
             self._table.delete_frame(frame.where(F.col("quarantine_id").isin(sorted(quarantine_ids))))
 
     def resolve(self, table: str, objects: Collection[Resolved], but: Collection[str]) -> None:
-        """Removes a table's items about the objects, except those of the events `but`. Raises `LakeError`."""
+        """Remove a table's items about the objects, except those of the events `but`. Raises `LakeError`."""
         frame = self._table.read() if objects else None
         if frame is None:
             return
@@ -64,7 +64,7 @@ class QuarantineTable:
         self.remove({row["quarantine_id"] for row in found})
 
     def append_frame(self, frame: DataFrame) -> None:
-        """Commits rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
+        """Commit rows of `QUARANTINE_SCHEMA`. Raises `LakeError`."""
         self._table.write_frame(frame)
 
 

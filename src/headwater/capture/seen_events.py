@@ -31,7 +31,7 @@ class SeenEvents:
         self._days: OrderedDict[str, _Day] = OrderedDict()
 
     def keep_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
-        """Returns for each (day, event id) whether it is new. Remembers nothing; see `add`."""
+        """Return for each (day, event id) whether it is new. Remembers nothing; see `add`."""
         known: set[str] = set()
         wanted = _by_day(ids)
         loaded = self._load({near for day in wanted for near in _near(day)})
@@ -45,13 +45,13 @@ class SeenEvents:
         return result
 
     def add(self, ids: Sequence[tuple[str, str]]) -> None:
-        """Remembers ids whose commit has completed."""
+        """Remember ids whose commit has completed."""
         added = _by_day(ids)
         for day, known in self._load(set(added)).items():
             known.add(added[day])
 
     def forget(self) -> None:
-        """Drops everything: another writer wrote to the table."""
+        """Drop everything: another writer wrote to the table."""
         self._days.clear()
 
     def _load(self, days: Collection[str]) -> dict[str, "_Day"]:
@@ -80,7 +80,7 @@ class _Day:
         self._recent: set[str] = set()
 
     def find(self, ids: Sequence[str]) -> set[str]:
-        """Returns those of `ids` that are known."""
+        """Return those of `ids` that are known."""
         wanted = _pack(ids)
         at = np.searchsorted(self._sorted, wanted)
         inside = at < len(self._sorted)
@@ -88,7 +88,7 @@ class _Day:
         return {ids[index] for index in np.flatnonzero(inside).tolist()} | self._recent.intersection(ids)
 
     def add(self, ids: Iterable[str]) -> None:
-        """Remembers `ids`."""
+        """Remember `ids`."""
         self._recent.update(ids)
         if len(self._recent) > _RECENT_LIMIT:
             self._sorted = np.sort(np.concatenate([self._sorted, _pack(self._recent)]))

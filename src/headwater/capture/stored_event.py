@@ -29,5 +29,5 @@ class EventPage:
 
 
 def build_page(events: Iterable[StoredEvent], position: Position, end: Position, *, more: bool) -> EventPage:
-    """Builds the page of the events after the offset."""
+    """Build the page of the events after the offset."""
     return EventPage(tuple(stored for stored in events if stored.position > position), end, more)

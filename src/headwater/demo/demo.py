@@ -66,7 +66,7 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
     Raises `HeadwaterError` when the demo cannot run.
     """
     workspace = create_workspace(options.parent, datetime.now())
-    print_plain(console, f"This demo lives in {workspace.folder}, its log in {workspace.log_path.name}.")
+    print_plain(console, f"The demo's files are in {workspace.folder}, its log is {workspace.log_path.name}.")
     python = _ensure_emulator(console)
     with (
         _log_to(workspace.log_path),
@@ -77,11 +77,11 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
         shop = create_shop_bucket(clients)
         workspace.write_config(emulator.endpoint, shop.zone)
         settings = load_settings(workspace.config_path, environ)
-        print_plain(console, f"S3 and SQS answer at {emulator.endpoint}; bucket {shop.zone.bucket}.")
+        print_plain(console, f"S3 and SQS run at {emulator.endpoint}; bucket {shop.zone.bucket}.")
         show = _Show(settings, environ, plan_scenario(SEED, options.seconds), clients, shop)
         report = show.play(console, stop, workspace, options.command)
         if report is None:
-            print_plain(console, f"Stopped. What was committed by then is in {workspace.folder}.")
+            print_plain(console, f"Stopped. Everything committed so far is in {workspace.folder}.")
             return None
         print_plain(console, "\n".join(("", *report.lines)))
         if options.keep:
@@ -122,9 +122,7 @@ class _Show:
         self, console: Console, stop: threading.Event, workspace: Workspace, command: str
     ) -> Report | None:
         with open_screen(console) as screen, ThreadPoolExecutor(1, "pipeline") as threads:
-            self._progress.enter(
-                "starting Java and Spark (the first time, jars of about 90 MB are downloaded)"
-            )
+            self._progress.enter("starting Java and Spark (the first start downloads about 90 MB of jars)")
             pipeline = threads.submit(self._run_pipeline)
             try:
                 self._watch(screen, pipeline, stop)
@@ -137,7 +135,7 @@ class _Show:
                 raise self._uploader.failure
             if stop.is_set():
                 return None
-            self._progress.enter("comparing every row with a plain reading of the bucket")
+            self._progress.enter("comparing every row with an independent read of the bucket")
             screen.show(self._progress.look())
             return self._check(done, workspace, command)
 
@@ -164,7 +162,7 @@ class _Show:
             return playing.result()
 
     def _open(self) -> None:
-        self._progress.enter("the first file of each table: Spark warms up, tables are made")
+        self._progress.enter("ingesting the first file of each table: Spark warms up and creates the tables")
         self._uploader.start()
 
     def _watch(self, screen: Screen, pipeline: Future[RunReport], stop: threading.Event) -> None:
@@ -190,17 +188,17 @@ class _Show:
             return False
         if not self._is_open and (is_late or self._progress.is_warm()):
             self._is_open = True
-            self._progress.enter("the shop is open: objects land, tables follow")
+            self._progress.enter("the shop is open: objects arrive, tables follow")
             self._uploader.open_shop()
         if self._uploader.is_alive():
             return False
-        self._progress.enter("all is written; waiting until everything has arrived")
+        self._progress.enter("all objects are uploaded; waiting for the tables")
         return True
 
     def _end(self, screen: Screen, pipeline: Future[RunReport]) -> None:
         self._ended.set()
         self._uploader.open_shop()
-        self._progress.enter("stopping the pipeline: what is open is finished")
+        self._progress.enter("stopping the pipeline: finishing open batches")
         while not pipeline.done():
             screen.show(self._progress.look())
             time.sleep(LOOK_SECONDS)
@@ -252,7 +250,7 @@ def _keep_emulator(
     exports = " ".join(f"{name}={value}" for name, value in credentials.items())
     print_plain(
         console,
-        f"\nThe emulator stays at {emulator.endpoint} until Ctrl-C. To go on, in another terminal:\n"
+        f"\nThe emulator runs at {emulator.endpoint} until Ctrl-C. To continue in another terminal:\n"
         f"  export {exports}\n"
         f"  {command} --config {workspace.config_path} run",
     )

@@ -82,7 +82,7 @@ class Emulator:
             self.stop()
         raise PlatformError(
             f"the S3 emulator did not start within {deadline_seconds:g} s; its log: {self.log_path}",
-            hint=f"read the log; try {_server_script(self._python)} by hand",
+            hint=f"read the log; run {_server_script(self._python)} manually",
         )
 
     def stop(self, deadline_seconds: float = 10) -> None:

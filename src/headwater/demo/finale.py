@@ -39,15 +39,15 @@ class FinaleReport:
     def write_lines(self) -> Sequence[str]:
         """Return the report's lines."""
         steps = (
-            (self.first_answer, "the shelf's files were put; the first answer came after"),
+            (self.first_answer, "the shelf's files were uploaded; the first answer came after"),
             (
                 self.overwritten,
-                f"{ASKED_FOR}'s file got a lower price; the answer said so after",
+                f"{ASKED_FOR}'s file got a lower price; the answer had it after",
             ),
-            (self.removed, f"{ASKED_FOR}'s file was removed; it was recommended no more after"),
+            (self.removed, f"{ASKED_FOR}'s file was removed; recommendations stopped after"),
         )
         return [
-            "What a visitor was told, by POST /recommend while the pipeline ran",
+            "Answers to a visitor, by POST /recommend while the pipeline ran",
             f'  "{QUERY}"',
             *([f"           {self.message}"] if self.message else []),
             *(f"  {text} {seconds:.1f} s" for seconds, text in steps if seconds is not None),
@@ -76,7 +76,7 @@ class Finale:
 
     def play(self) -> FinaleReport:
         """Upload, ask, overwrite, ask, remove, ask. Failures are in the report."""
-        self._enter("the shelf is filled, and a visitor asks")
+        self._enter("the shelf's files are uploaded, and a visitor asks for a product")
         began = time.monotonic()
         for product in list_shelf():
             self._put(product)
@@ -94,7 +94,7 @@ class Finale:
         api = build_lake_api(self._settings, self._environ, search)
         with serve_beside(api, bind("127.0.0.1", 0)) as port:
             report.first_answer = self._wait(port, began, lambda found: found is not None, "was not found")
-            self._enter("the product's file is overwritten, then removed; the answers follow")
+            self._enter("the product's file is overwritten, then removed; the answers change")
             began = time.monotonic()
             wanted = next(row for row in list_shelf() if row["product_id"] == ASKED_FOR)
             self._put(wanted | {"price": PRICE_THEN})
@@ -106,7 +106,7 @@ class Finale:
             report.removed = self._wait(port, began, lambda found: found is None, "was still recommended")
             again = [self._ask(port) for _ in range(_ASKED_AGAIN)]
             if any(found is not None for found, _ in again) and report.removed is not None:
-                report.problems.append(f"search: {ASKED_FOR} was recommended after it had gone")
+                report.problems.append(f"search: {ASKED_FOR} was recommended after its removal")
 
     def _wait_for_index(self, began: float) -> LiveSearch | None:
         while not self._is_over(began):

@@ -197,7 +197,7 @@ def describe_step(step: Step) -> str:
         return f"(!) sent a notification twice: {step.key}"
     if isinstance(step, Announce):
         return f"(!) announced an object that does not exist: {step.key}"
-    return "(!) sent a message that is no notification"
+    return "(!) sent a message that is not a notification"
 
 
 def _count(number: int, noun: str) -> str:

@@ -103,7 +103,7 @@ def _subtract(some: Sequence[str], others: Sequence[str]) -> list[str]:
 
 
 def _compare(what: str, missing: Sequence[str], extra: Sequence[str]) -> Iterator[str]:
-    for word, found in (("missing", missing), ("not expected", extra)):
+    for word, found in (("missing", missing), ("unexpected", extra)):
         if found:
             named = "; ".join(text[:MAX_ROW_CHARS] for text in found[:MAX_NAMED])
             more = f"; and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
@@ -112,29 +112,29 @@ def _compare(what: str, missing: Sequence[str], extra: Sequence[str]) -> Iterato
 
 def _write_arrivals(scenario: Scenario, findings: Findings, view: View) -> Iterator[str]:
     yield (
-        f"{len(scenario.puts):,} objects were put, {len(findings.event_keys):,} events captured in "
+        f"{len(scenario.puts):,} objects uploaded, {len(findings.event_keys):,} events captured in "
         f"{view.event_commits:,} commits; {scenario.resent_count} notifications came twice and count once."
     )
     yield ""
-    yield "What arrived"
+    yield "Ingested"
     rows = {check.table: check for check in findings.checks}
     for name, table in view.tables.items():
-        equal = "equal to what was put" if rows[name].is_equal else "NOT EQUAL to what was put"
+        equal = "equal to the uploads" if rows[name].is_equal else "NOT EQUAL to the uploads"
         yield (
             f"  {name:<10} {table.ingested:>5,} objects  {rows[name].rows:>7,} rows  "
             f"{table.commits:>4,} commits  {equal}"
         )
     if skipped := sum(table.skipped for table in view.tables.values()):
-        yield f"  {skipped} objects hold no rows: an empty one and a folder marker."
+        yield f"  {skipped} objects contain no rows: an empty one and a folder marker."
 
 
 def _write_quarantine(quarantine: Sequence[Row]) -> Iterator[str]:
-    yield f"What was quarantined, and why ({len(quarantine)})"
+    yield f"Quarantined, with the reason ({len(quarantine)})"
     for row in sorted(quarantine, key=lambda row: str(row["quarantined_at"])):
         yield f"  {row['level']!s:<8} {_write_address(row)}"
         yield f"           {row['reason']}: {_shorten(str(row['detail']))}"
         if row["payload"]:
-            yield f"           it reads: {_shorten(str(row['payload']))}"
+            yield f"           content: {_shorten(str(row['payload']))}"
 
 
 def _write_address(row: Row) -> str:
@@ -156,25 +156,25 @@ def _write_freshness(view: View) -> Iterator[str]:
     if p50 is not None and p99 is not None:
         yield f"Freshness, PUT to committed: p50 {p50:.1f} s, p99 {p99:.1f} s, over {len(values):,} objects."
     if first:
-        yield f"  Not counted: the first object of each table, {max(first):.1f} s while Spark was still cold."
-    yield f"All of it took {view.elapsed:.0f} s."
+        yield f"  Excluded: the first object of each table, {max(first):.1f} s while Spark warmed up."
+    yield f"Total time: {view.elapsed:.0f} s."
 
 
 def _write_verdict(problems: Sequence[str]) -> Iterator[str]:
     if not problems:
         yield (
-            "Checked against a plain reading of the bucket: every row is there once, and nothing is there "
-            "that was not put."
+            "Checked against an independent read of the bucket: every row is in its table exactly once, and "
+            "there are no other rows."
         )
         return
-    yield "Checked against a plain reading of the bucket, and it is not the same:"
+    yield "Checked against an independent read of the bucket, with these differences:"
     for problem in problems:
         yield f"  - {problem}"
 
 
 def _write_commands(config_path: Path, command: str) -> Iterator[str]:
     start = f"{shlex.quote(command)} --config {shlex.quote(str(config_path))}"
-    yield "Look further (the tables outlive the emulator):"
+    yield "Next steps (the tables remain after the emulator stops):"
     for words in (("serve",), ("status",), *(("sql", query) for query in QUERIES), ("quarantine", "list")):
         yield f"  {start} {' '.join(word if word.isalpha() else quote_query(word) for word in words)}"
 

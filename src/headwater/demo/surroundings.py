@@ -17,7 +17,7 @@ from headwater.errors import PlatformError
 EMULATOR_PYTHON_VARIABLE = "HEADWATER_EMULATOR_PYTHON"
 
 _CONFIG = """\
-# Written by `headwater demo`. The S3 and SQS behind `endpoint` lived only as long as the demo did.
+# Written by `headwater demo`. The S3 and SQS at `endpoint` ran only during the demo.
 source:
   type: s3
   bucket: {bucket}
@@ -31,7 +31,7 @@ tables:
     path: ["orders/**/*.json", "orders/**/*.json.gz"]
     record_key: order_id
     ordering: updated_at
-    on_bad_object: {{missing: quarantine}}  # by default it is tried again for a while
+    on_bad_object: {{missing: quarantine}}  # by default, it is retried for a while
   clicks:                    # CSV: each file's rows are added once
     path: clicks/**
     format: csv
@@ -41,7 +41,7 @@ tables:
   products:                  # Parquet: rows follow their key, the newer file wins
     path: products/**/*.parquet
     record_key: product_id
-  shelf:                     # one JSON file a product: rows follow their file, and go with it
+  shelf:                     # one JSON file a product: rows follow their file and are deleted with it
     path: shelf/*.json
     mode: mirror
 search:                      # the shelf, for visitors: `headwater serve`
@@ -99,7 +99,7 @@ def create_workspace(parent: Path, now: datetime) -> Workspace:
         folder.mkdir()
     except OSError as error:
         raise PlatformError(
-            f"{parent}: no folder can be made there: {error.strerror}", hint="name another with --dir"
+            f"{parent}: cannot create a folder there: {error.strerror}", hint="choose another with --dir"
         ) from error
     return Workspace(folder)
 

@@ -81,7 +81,7 @@ class Tap:
         self._receive()
         for body in self._bodies.values():
             return body
-        raise SourceError("the emulator sent no notification yet")
+        raise SourceError("the emulator has not sent a notification yet")
 
     def _receive(self) -> None:
         answer = self._clients.sqs.receive_message(
@@ -136,7 +136,7 @@ class Uploader(threading.Thread):
         except SourceError as error:
             self.failure = error
         except (BotoCoreError, ClientError) as error:
-            self.failure = SourceError(f"the emulator refused an upload: {error}")
+            self.failure = SourceError(f"the emulator rejected an upload: {error}")
 
     def _take(self, step: Step) -> None:
         self._act(step)

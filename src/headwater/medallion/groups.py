@@ -53,8 +53,8 @@ def check_before(table: str, source: Table, before: Before) -> None:
     """
     if find_before(source, before.as_of) != before:
         raise LakeError(
-            f"table {table}: files of its source were cleaned away while they were read",
-            hint="it is tried again; if it happens often, raise `keep_commits` of the source",
+            f"table {table}: files of its source were cleaned while they were read",
+            hint="the batch will be retried; if this happens often, raise `keep_commits` of the source",
         )
 
 
@@ -104,6 +104,6 @@ def check_stays_in_groups(table: str, new: DataFrame, groups: DataFrame, keys: S
         row = found[0].asDict()
         shown = ", ".join(f"{name} = {row[name]}" for name in keys)
         raise TransformError(
-            f"table {table}: a row with {shown} comes out, and no row of the source with it went in",
-            hint="the columns of `group_key` have to pass the steps as they are; else set `refresh: full`",
+            f"table {table}: the transforms produced a row with {shown}, which no source row has",
+            hint="transforms must not change the columns of `group_key`; otherwise set `refresh: full`",
         )

@@ -91,7 +91,7 @@ class DerivedPipeline:
         if plan.kind == "nothing":
             return None
         if plan.kind == "all" and state.as_of:
-            _log.info("table %s: reads all of %s: %s", self.name, self._config.from_, plan.reason)
+            _log.info("table %s: reading all of %s: %s", self.name, self._config.from_, plan.reason)
         try:
             with _retried_when_cleaned(self.name), explained_steps(self.name, self._steps.chain.labels):
                 result = self._apply(plan)
@@ -115,16 +115,16 @@ class DerivedPipeline:
             found = timeline.find_metadata(FOLLOWED) if timeline.exists() else None
             if found is None and timeline.has_commits():
                 raise TableMismatchError(
-                    f"table {self.name}: what lies there was not built from another table",
-                    hint="configure a table of another name: following would remove the rows that are there",
+                    f"table {self.name}: the existing table was not built from another table",
+                    hint="configure a table with another name: a refresh would remove the existing rows",
                 )
             state, buckets = parse_follow_state(found), describe_buckets(self._config.index)
             if found is not None and state.buckets != buckets:
                 raise TableMismatchError(
-                    f"table {self.name}: `index` is {state.buckets or 'no bucket index'} there and "
-                    f"{buckets or 'no bucket index'} here: rows that change would be doubled",
-                    hint="set `index` back to what the table has, or configure a table of another name, "
-                    "which is built anew",
+                    f"table {self.name}: its rows were written with {state.buckets or 'no bucket index'}, "
+                    f"but `index` is now {buckets or 'no bucket index'}: changed rows would be duplicated",
+                    hint="set `index` back to the table's value, or configure a table with another name, "
+                    "which is built from scratch",
                 )
             self._state = replace(state, buckets=buckets)
         return self._state
@@ -169,7 +169,7 @@ class DerivedPipeline:
         before = find_before(self._source, plan.after)
         if before is None:
             _log.info(
-                "table %s: reads all of %s: it cannot tell which groups changed",
+                "table %s: reading all of %s: the changed groups are unknown",
                 self.name,
                 self._config.from_,
             )
@@ -198,7 +198,7 @@ class DerivedPipeline:
         groups = self._persist(find_changed_groups(self._source, before, plan.upto, keys))
         # Read now, so that the next check proves that the files still existed during the read.
         count = groups.count()
-        _log.debug("table %s: %d groups have changed", self.name, count)
+        _log.debug("table %s: %d groups changed", self.name, count)
         check_before(self.name, self._source, before)
         new = self._persist(self._derive_whole(take_groups(source, groups, keys, "left_semi")))
         self._check_groups(new, source, groups)
@@ -213,7 +213,7 @@ class DerivedPipeline:
     def _check_groups(self, new: DataFrame, source: DataFrame, groups: DataFrame) -> None:
         keys, origin = self._config.effective_group_key, self._config.from_
         check_group_columns(self.name, source, keys, f"{origin!r}")
-        check_group_columns(self.name, new, keys, f"what comes out of {origin!r}")
+        check_group_columns(self.name, new, keys, f"the rows derived from {origin!r}")
         check_stays_in_groups(self.name, new, groups, keys)
 
     def _derive_changed(
@@ -255,8 +255,9 @@ class DerivedPipeline:
         self._check_names(new)
         if faults := count_faults(new, self._types):
             raise TransformError(
-                f"table {self.name}: {faults[0]:,} rows have no vectors as in `columns`: one {faults[1]}",
-                hint="leave such rows out by a step, as `where size(embedding) = 384`",
+                f"table {self.name}: {faults[0]:,} rows have vectors that do not match `columns`: "
+                f"one {faults[1]}",
+                hint="exclude these rows with a transform, such as `where size(embedding) = 384`",
             )
         key = self._config.record_key
         if not key:
@@ -267,7 +268,7 @@ class DerivedPipeline:
         if (count := new.where(lacking).count()) > 0:
             raise TransformError(
                 f"table {self.name}: {count:,} rows have no {' or no '.join(key)}",
-                hint="leave them out by a step (`where ... is not null`): `record_key` tells rows apart",
+                hint="exclude them with a transform (`where ... is not null`): `record_key` must not be null",
             )
         doubles = new.groupBy(*map(quote, key)).count().where("`count` > 1").limit(1).collect()
         if doubles:
@@ -279,7 +280,8 @@ class DerivedPipeline:
             for name in names:
                 if name not in new.columns:
                     raise ConfigError(
-                        f"tables.{self.name}.{key}: no column {name!r} comes out of {self._config.from_!r}",
+                        f"tables.{self.name}.{key}: no column {name!r} in the rows derived from "
+                        f"{self._config.from_!r}",
                         hint=f"columns: {shown}",
                     )
 
@@ -294,9 +296,9 @@ class DerivedPipeline:
 
     def _refuse_double(self, row: dict[str, object]) -> None:
         shown = ", ".join(f"{name} = {row[name]}" for name in self._config.record_key)
-        hint = "`record_key` has to tell the rows of the result apart"
+        hint = "`record_key` must be unique in the result"
         if self._config.effective_refresh == "changes":
-            hint += ". Without it rows are told apart by the row that they come from"
+            hint += ". Without `record_key`, each row is identified by its source row"
         raise TransformError(f"table {self.name}: several rows have {shown}", hint=hint)
 
     def _judge(self, new: DataFrame) -> None:
@@ -318,8 +320,8 @@ def _retried_when_cleaned(table: str) -> Iterator[None]:
         if "FileNotFoundException" not in str(error.__cause__):
             raise
         raise LakeError(
-            f"table {table}: files of its source were cleaned away while they were read",
-            hint="it is tried again; if it happens often, raise `keep_commits` of the source",
+            f"table {table}: files of its source were cleaned while they were read",
+            hint="the batch will be retried; if this happens often, raise `keep_commits` of the source",
         ) from error
 
 

@@ -106,7 +106,7 @@ def arm_crash_point(spec: str | None) -> None:
     name, _, text = spec.partition(":")
     names = get_args(CrashPointName)
     if name not in names:
-        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: no such crash point; one of {', '.join(names)}")
+        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: no such crash point; allowed: {', '.join(names)}")
     if text and not (text.isdecimal() and int(text) >= 1):
-        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: {text!r} is not a number of 1 or more")
+        raise ValueError(f"{CRASH_POINT_VARIABLE}={spec}: {text!r} is not an integer of at least 1")
     _armed.append(_ArmedPoint(name, int(text or 1)))

@@ -94,7 +94,7 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
         "Messages that receive calls returned, redeliveries included.", "messages"
     ),
     "messages_deleted": MetricDefinition(
-        "Messages deleted after the commit that holds their events.", "messages"
+        "Messages deleted after the commit that contains their events.", "messages"
     ),
     "messages_delete_failed": MetricDefinition(
         "Messages that could not be deleted after all retries; they are delivered again.", "messages"
@@ -103,14 +103,14 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "visibility_timeout_changed": MetricDefinition("Visibility extensions that succeeded.", "messages"),
     "visibility_timeout_change_failed": MetricDefinition("Visibility extensions that failed.", "messages"),
     "events_committed": MetricDefinition("Events in commits of the events table.", "events"),
-    "events_duplicate": MetricDefinition("Events not committed because they already were.", "events"),
+    "events_duplicate": MetricDefinition("Duplicate events, not committed again.", "events"),
     "objects_succeeded": MetricDefinition("Objects whose rows are in a commit.", "objects", _TABLE),
     "objects_empty": MetricDefinition("Objects of zero bytes.", "objects", _TABLE),
     "objects_not_found": MetricDefinition(
-        "Objects that did not exist any more when they were read.", "objects", _TABLE
+        "Objects that no longer existed when they were read.", "objects", _TABLE
     ),
     "objects_access_denied": MetricDefinition(
-        "Objects that the credentials may not read.", "objects", _TABLE
+        "Objects that the credentials have no access to.", "objects", _TABLE
     ),
     "objects_failed": MetricDefinition("Objects quarantined for any reason.", "objects", _TABLE),
     "object_bytes_read": MetricDefinition("Bytes of objects read, as stored.", "bytes", _TABLE),
@@ -124,13 +124,13 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "batches_failed": MetricDefinition("Batches that failed and are retried.", "batches", _TABLE),
     "reconcile_objects_listed": MetricDefinition("Objects listed by reconciles.", "objects"),
     "reconcile_differences": MetricDefinition(
-        "Objects of which the listing differs from the events; `kind` is missing, changed or vanished.",
+        "Objects whose listing differs from the events; `kind` is `missing`, `changed` or `vanished`.",
         "objects",
         ("kind",),
     ),
     "reconcile_failed": MetricDefinition("Reconciles that failed and are retried.", "passes"),
     "clean_source_objects": MetricDefinition(
-        "Objects that clean_source acted on; `result` is cleaned, changed, gone or failed.",
+        "Objects that clean_source acted on; `result` is `cleaned`, `changed`, `gone` or `failed`.",
         "objects",
         ("result",),
     ),
@@ -143,17 +143,19 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     ),
     "lineage_batches_sent": MetricDefinition("Batches reported to the lineage collector.", "batches", _TABLE),
     "lineage_batches_dropped": MetricDefinition(
-        "Batches never reported: the collector refused them or did not answer for too long.",
+        "Batches never reported: the collector rejected them or did not answer for too long.",
         "batches",
         _TABLE,
     ),
     "requests": MetricDefinition("HTTP requests answered.", "requests", ("route", "status")),
     "requests_refused": MetricDefinition(
-        "HTTP requests refused; `reason` is the code that the client got.", "requests", ("reason",)
+        "HTTP requests rejected; `reason` is the code sent to the client.", "requests", ("reason",)
     ),
-    "answers": MetricDefinition("Answers of /recommend; `mode` says who worded them.", "answers", ("mode",)),
+    "answers": MetricDefinition(
+        "Answers of /recommend; `mode` is how they were written.", "answers", ("mode",)
+    ),
     "answers_degraded": MetricDefinition(
-        "Answers that a model should have worded and did not, or not to the end.", "answers", ("reason",)
+        "Answers that the language model failed to write or to complete.", "answers", ("reason",)
     ),
     "statements_ungrounded": MetricDefinition(
         "Statements of a model that the rows did not support and that were withheld.",
@@ -167,7 +169,7 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
 }
 
 GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
-    "queue_depth": MetricDefinition("Messages that wait in the queue, approximately.", "messages"),
+    "queue_depth": MetricDefinition("Approximate number of messages waiting in the queue.", "messages"),
     "in_flight_ratio": MetricDefinition(
         "Messages received and not yet deleted, as a share of `max_in_flight`; receiving stops at 1.",
         "ratio, 0 to 1",
@@ -178,11 +180,13 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
         "events",
         _TABLE,
     ),
-    "lag_seconds": MetricDefinition("Age of the oldest of them; 0 when there is none.", "seconds", _TABLE),
-    "index_lag_seconds": MetricDefinition(
-        "The search index holds everything that the lake held this long ago.", "seconds"
+    "lag_seconds": MetricDefinition(
+        "Age of the oldest of these events or commits; 0 when there is none.", "seconds", _TABLE
     ),
-    "searches_open": MetricDefinition("Searches that run or wait for a thread.", "searches"),
+    "index_lag_seconds": MetricDefinition(
+        "Time since the search index was last known to contain everything in the lake.", "seconds"
+    ),
+    "searches_open": MetricDefinition("Searches that are running or waiting for a thread.", "searches"),
     "index_divergence_rows": MetricDefinition(
         "Rows of the index that differed from the chunks table in the last comparison.", "rows"
     ),

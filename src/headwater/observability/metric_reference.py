@@ -22,7 +22,7 @@ _HEAD = """\
 `headwater run --metrics-port PORT` serves Prometheus metrics on `http://127.0.0.1:PORT/metrics`. `headwater
 serve` has those of requests, searches and the index at `/metrics`. Gauges of the queue and of tables are
 refreshed every five seconds, and less often when a refresh takes longer than half a second. A gauge
-is absent until a process knows its value, and `NaN` while that is unavailable.
+is absent until a process knows its value, and `NaN` while the value is unavailable.
 
 Alert on `headwater_lag_seconds` (a table falls behind or fails), on the rates of
 `headwater_batches_failed_total` and `headwater_objects_failed_total`, and on

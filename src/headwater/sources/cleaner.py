@@ -26,7 +26,7 @@ class SourceCleaner(Protocol):
     """Cleans objects of one bucket or folder, one at a time. Used by one thread."""
 
     def clean(self, listed: ListedObject) -> CleanResult:
-        """Cleans the object if its current etag and time equal the listed ones. Idempotent.
+        """Clean the object if its current etag and time equal the listed ones. Idempotent.
 
         Moving copies first, with metadata and tags, and deletes last. Tags of other owners stay. In a
         versioned bucket a deletion leaves a delete marker: no version is ever removed.
@@ -37,5 +37,5 @@ class SourceCleaner(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         ...

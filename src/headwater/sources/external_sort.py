@@ -32,7 +32,7 @@ _MERGE_ROWS = 512
 
 
 def iter_sorted(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[ListedObject]:
-    """Yields rows of `ROW_SCHEMA` as objects in the order of their keys; writes the runs to `folder`."""
+    """Yield rows of `ROW_SCHEMA` as objects in the order of their keys; write the runs to `folder`."""
     tables = enumerate(_iter_tables(batches, RUN_ROWS))
     runs = [_write_run(table, folder / f"run-{at:06d}") for at, table in tables]
     level = 0

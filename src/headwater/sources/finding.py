@@ -22,5 +22,5 @@ class SetupFinding:
 
 
 def to_finding(name: str, error: HeadwaterError) -> SetupFinding:
-    """Converts an error to a finding with a problem."""
+    """Convert an error to a finding with a problem."""
     return SetupFinding(name, "problem", error.message, error.hint)

@@ -21,7 +21,7 @@ class Lister(Protocol):
     """Enumerates the newest state of all objects of one bucket or folder."""
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:
-        """Yields objects whose keys start with `prefix` and are greater than `start_after`.
+        """Yield objects whose keys start with `prefix` and are greater than `start_after`.
 
         Ordered by the keys' UTF-8 bytes, which for text is Python's own order. `start_after` need not be an
         existing key. Lazy: memory does not grow with the number of objects. An iterator that ends is

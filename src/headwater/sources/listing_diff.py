@@ -39,7 +39,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Returns `missing` if unknown, `changed` if it differs, `vanished` if absent from the listing."""
+        """Return `missing` if unknown, `changed` if it differs, `vanished` if absent from the listing."""
         if self.known is None:
             return "missing"
         if self.listed is None:
@@ -51,7 +51,7 @@ class Comparison:
 
 
 def is_same_state(listed: ListedObject, known: KnownState) -> bool:
-    """Compares by version if both sides have one, else by etag, else by size."""
+    """Compare by version if both sides have one, else by etag, else by size."""
     if listed.version_id and known.version_id:
         return listed.version_id == known.version_id
     if listed.etag and known.etag:
@@ -70,14 +70,14 @@ def is_put_again(listed: ListedObject, known: KnownState) -> bool:
 def compare_listing(
     listed: Iterable[ListedObject], known: Iterable[KnownState], *, listing: str = "the listing"
 ) -> Iterator[Comparison]:
-    """Yields every key of either stream once, in the order of the keys' UTF-8 bytes, as both streams are.
+    """Yield every key of either stream once, in the order of the keys' UTF-8 bytes, as both streams are.
 
     A key is compared only after the listing has passed it: a listing that fails half way marks no object
     as absent. Of a key that repeats, the last occurrence counts. Raises `SourceError` if a stream is
     unordered, and whatever the streams raise.
     """
     objects = _iter_ascending(listed, listing)
-    states = _iter_ascending(known, "what the events table knows")
+    states = _iter_ascending(known, "the read of the events table")
     found, state = next(objects, None), next(states, None)
     while found is not None or state is not None:
         # Python compares text by code points, which gives the order of the UTF-8 bytes.
@@ -107,9 +107,9 @@ def _iter_ascending(entries: Iterable[_K], name: str) -> Iterator[_K]:
         if last is not None and entry.key != last.key:
             if entry.key < last.key:
                 raise SourceError(
-                    f"{name} is not in the order of keys: {entry.key!r} came after {last.key!r}",
-                    hint="S3 directory buckets list in no order, and so do some S3-compatible stores: "
-                    "give an inventory with `headwater reconcile --inventory`",
+                    f"{name} is not in key order: {entry.key!r} came after {last.key!r}",
+                    hint="S3 directory buckets and some S3-compatible stores list keys in no order: "
+                    "use an inventory with `headwater reconcile --inventory`",
                 )
             yield last
         last = entry

@@ -23,7 +23,7 @@ _MAX_ENVELOPES = 4  # topics can feed topics
 
 
 def parse_message(body: str, attributes: Mapping[str, str] | None = None) -> ParsedMessage:
-    """Converts a message body to events, skips or a rejection. Never raises for any input.
+    """Convert a message body to events, skips or a rejection. Never raises for any input.
 
     `attributes` are the message's own (Pub/Sub puts the event there); they are never part of an event.
     """
@@ -63,7 +63,7 @@ def _parse_value(value: object) -> ParsedMessage:
     if isinstance(value, list) and value:
         return _parse_records(value, parse_azure_event)
     if not isinstance(value, dict):
-        raise UnusableRecordError("unknown_shape", f"a JSON {type(value).__name__} is no notification")
+        raise UnusableRecordError("unknown_shape", f"a JSON {type(value).__name__} is not a notification")
     records = value.get("Records")
     if isinstance(records, list):
         if not records:
@@ -85,7 +85,7 @@ def _parse_single_event(body: Mapping[str, object]) -> tuple[ObjectEvent, ...]:
     if is_azure_event(body):
         return parse_azure_event(body)
     fields = ", ".join(quote(name) for name in sorted(body)[:8])
-    raise UnusableRecordError("unknown_shape", f"no notification format we know; its fields: {fields}")
+    raise UnusableRecordError("unknown_shape", f"unknown notification format with the fields {fields}")
 
 
 def _parse_records(

@@ -12,7 +12,7 @@ ORDER_KEY_WIDTH = 64
 
 
 def build_order_key(sequencer: str | None) -> str | None:
-    """Converts sequencers of different lengths to comparable text.
+    """Convert sequencers of different lengths to comparable text.
 
     S3 documents: right-pad the shorter one with zeros, then compare lexicographically, and only
     within one key. https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html
@@ -44,7 +44,7 @@ class ObjectEvent:
 
     @cached_property
     def event_id(self) -> str:
-        """Returns the identity of the event: redelivery has the same id.
+        """Return the identity of the event: redelivery has the same id.
 
         Events without an order (tags, ACLs; all of moto's) are distinguished by event time, name and etag.
         So two writes of one key, or tags added and removed, stay two events. Observations of two listings are
@@ -60,17 +60,17 @@ class ObjectEvent:
 
     @property
     def version(self) -> str:
-        """Returns the identity of the content under the key: version id, else etag; empty for neither."""
+        """Return the identity of the content under the key: version id, else etag; empty for neither."""
         return name_version(self.version_id, self.etag)
 
     @cached_property
     def object_id(self) -> str:
-        """Returns the identity of the object (provider, bucket, key), whatever its version."""
+        """Return the identity of the object (provider, bucket, key), whatever its version."""
         return _digest(self.provider, self.bucket, self.key)
 
 
 def name_version(version_id: str | None, etag: str | None) -> str:
-    """Returns the version id, else the etag. The version id is `null` while versioning is suspended."""
+    """Return the version id, else the etag. The version id is `null` while versioning is suspended."""
     return (version_id if version_id != "null" else "") or etag or ""
 
 

@@ -49,7 +49,7 @@ class ObjectStore(Protocol):
     """
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
-        """Reads exactly the named state: the version if one is named, else the content of that etag.
+        """Read exactly the named state: the version if one is named, else the content of that etag.
 
         Raises:
             ObjectMissingError: no such key or version.
@@ -62,11 +62,11 @@ class ObjectStore(Protocol):
         ...
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
-        """Returns the key's current state, whatever version or etag `ref` names; None without an object."""
+        """Return the key's current state, whatever version or etag `ref` names; None without an object."""
         ...
 
     def uri(self, ref: ObjectRef) -> str:
-        """Returns the object's address in Spark's form, for example `s3a://bucket/key`."""
+        """Return the object's address in Spark's form, for example `s3a://bucket/key`."""
         ...
 
 
@@ -92,5 +92,5 @@ class ObjectStoreConfig:
     read_timeout: float = 60.0
 
     def locate(self, bucket: str) -> str:
-        """Returns the current location of a bucket's objects."""
+        """Return the current location of a bucket's objects."""
         return self.location if self.known_as and bucket == self.known_as else bucket

@@ -16,7 +16,7 @@ class Pacer:
         self._pause = threading.Condition()
 
     def __call__(self) -> None:
-        """Waits until the next request is allowed."""
+        """Wait until the next request is allowed."""
         with self._pause:
             while not self._stop.is_set():
                 left = self._next - self._clock.monotonic()

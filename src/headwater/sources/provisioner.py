@@ -40,7 +40,7 @@ class ResourceAction:
     orphan: bool = False
 
     def list_written(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Returns the attributes and tags to write."""
+        """Return the attributes and tags to write."""
         written = {item.name: item.after for item in self.attributes}
         tags = {name.removeprefix(TAG): value for name, value in written.items() if name.startswith(TAG)}
         return {name: value for name, value in written.items() if not name.startswith(TAG)}, tags
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def orphans(self) -> tuple[ResourceAction, ...]:
-        """Returns resources of ours that are no longer configured."""
+        """Return resources of ours that are no longer configured."""
         return tuple(action for action in self.actions if action.orphan)
 
 
@@ -84,11 +84,11 @@ class Provisioner(Protocol):
     """
 
     def plan(self) -> Plan:
-        """Plans the actions that reach the desired state."""
+        """Plan the actions that reach the desired state."""
         ...
 
     def apply(self, plan: Plan, on_action: OnAction) -> None:
-        """Applies the plan in order; calls `on_action` after each action.
+        """Apply the plan in order; call `on_action` after each action.
 
         Raises `ResourceConflictError` if the plan has problems, or if another process keeps changing the same
         resources.
@@ -96,19 +96,19 @@ class Provisioner(Protocol):
         ...
 
     def plan_removal(self) -> Plan:
-        """Plans the removal of our existing resources."""
+        """Plan the removal of our existing resources."""
         ...
 
     def remove(self, plan: Plan, on_action: OnAction) -> None:
-        """Applies the plan in order."""
+        """Apply the plan in order."""
         ...
 
     def probe(self, timeout_seconds: float) -> list[SetupFinding]:
-        """Puts an object, waits for its notification, deletes it. Failure is a finding."""
+        """Put an object, waits for its notification, deletes it. Failure is a finding."""
         ...
 
     def close(self) -> None:
-        """Closes connections. Idempotent."""
+        """Close connections. Idempotent."""
         ...
 
 

@@ -41,11 +41,11 @@ class Queue(Protocol):
     """
 
     def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
-        """Waits at most `wait_seconds` for messages; empty if none came. May return fewer than exist."""
+        """Wait at most `wait_seconds` for messages; empty if none came. May return fewer than exist."""
         ...
 
     def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
-        """Deletes any number of messages, given the newest receipt handle by message id.
+        """Delete any number of messages, given the newest receipt handle by message id.
 
         Retries partial failures. Returns the reasons for the remaining ones by message id; these messages
         reappear after their visibility timeout. Success is no proof: a stale handle deletes nothing, and a
@@ -54,17 +54,17 @@ class Queue(Protocol):
         ...
 
     def extend(self, handles: Mapping[str, str], seconds: int) -> Mapping[str, str]:
-        """Hides messages for `seconds` from now. Returns failures as `ack` does."""
+        """Hide messages for `seconds` from now. Returns failures as `ack` does."""
         ...
 
     def release(self, handles: Mapping[str, str]) -> None:
-        """Makes messages visible again at once; best effort, raises nothing."""
+        """Make messages visible again at once; best effort, raises nothing."""
         ...
 
     def depth(self) -> QueueDepth:
-        """Returns the approximate depth, which never proves that the queue is empty."""
+        """Return the approximate depth, which never proves that the queue is empty."""
         ...
 
     def close(self) -> None:
-        """Closes connections. Idempotent."""
+        """Close connections. Idempotent."""
         ...

@@ -44,19 +44,20 @@ _INSTALL: Mapping[str, str] = {"local": "pip install headwater", "s3": "pip inst
 
 
 def build_queue(source: "SourceConfig") -> Queue:
-    """Builds the queue of a source's notifications.
+    """Build the queue of a source's notifications.
 
     Raises `PlatformError` if the vendor's library is missing, `ConfigError` if the source's configuration is
     incomplete, and `UsageError` for a type without a queue.
     """
     entry = _QUEUES.get(source.type)
     if entry is None:
-        raise UsageError(f"no queue for sources of type {source.type!r}", hint=f"one of {', '.join(_QUEUES)}")
+        hint = f"types with a queue: {', '.join(_QUEUES)}"
+        raise UsageError(f"no queue for sources of type {source.type!r}", hint=hint)
     try:
         build = cast("Callable[[SourceConfig], Queue]", _load(entry))
     except ImportError as error:
         raise PlatformError(
-            f"sources of type {source.type!r} need a library that is missing: {error}",
+            f"sources of type {source.type!r} require a library that is not installed: {error}",
             hint=_INSTALL[source.type],
         ) from error
     return build(source)
@@ -64,7 +65,7 @@ def build_queue(source: "SourceConfig") -> Queue:
 
 @lru_cache(maxsize=32)
 def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
-    """Returns the store of `config`; one per process, so that connections are shared and kept.
+    """Return the store of `config`; one per process, so that connections are shared and kept.
 
     Executors call it with the configuration that the driver has sent.
     """
@@ -74,7 +75,7 @@ def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
 
 
 def build_cleaner(source: "SourceConfig") -> SourceCleaner:
-    """Builds the cleaner for `clean_source`, which must not be `off`. Raises `SourceError`."""
+    """Build the cleaner for `clean_source`, which must not be `off`. Raises `SourceError`."""
     build = cast("Callable[[SourceConfig], SourceCleaner]", _load(_CLEANERS[source.type]))
     return build(source)
 
@@ -82,14 +83,14 @@ def build_cleaner(source: "SourceConfig") -> SourceCleaner:
 def build_provisioner(
     source: "SourceConfig", lake: str, scope: ProvisioningScope | None = None
 ) -> Provisioner:
-    """Builds the provisioner of a source.
+    """Build the provisioner of a source.
 
     Raises `UsageError` for a type that has none, `ConfigError` if no region is found.
     """
     entry = _PROVISIONERS.get(source.type)
     if entry is None:
-        hint = f"one of {', '.join(_PROVISIONERS)}"
-        raise UsageError(f"nothing can be set up for sources of type {source.type!r}", hint=hint)
+        hint = f"types with resources: {', '.join(_PROVISIONERS)}"
+        raise UsageError(f"sources of type {source.type!r} have no resources to create", hint=hint)
     build = cast(BuildProvisioner, _load(entry))
     parse = cast("MessageParser", _load(_PARSER))
     return build(source, lake, scope or ProvisioningScope(), parse)

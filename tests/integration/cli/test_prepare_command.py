@@ -34,7 +34,7 @@ def test_a_prepared_start_takes_no_jars_from_ivy_and_most_classes_from_the_archi
 
     again = run_command("prepare", folder=tmp_path / "2", environ=environ, timeout=60).expect(0)
     assert "from an archive" in again.stdout
-    assert "Fetching" not in again.stdout
+    assert "Downloading" not in again.stdout
 
     folder = tmp_path / "run"
     (folder / "source").mkdir(parents=True)

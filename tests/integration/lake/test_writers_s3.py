@@ -61,10 +61,10 @@ def test_table_of_locks_is_asked_for_before_spark_starts(emulator, tmp_path: Pat
         (found,) = (f for f in check_lock(settings, {"HOME": str(tmp_path)}) if f.name == "lock")
         return found.status, found.detail
 
-    assert look() == ("ok", f"DynamoDB table {name} is not there yet; Hudi makes it")
+    assert look() == ("ok", f"DynamoDB table {name} does not exist yet; Hudi creates it")
     client = boto3.client("dynamodb", region_name="us-east-1", endpoint_url=emulator.endpoint)
     create(client, name, "key")
-    assert look() == ("ok", f"DynamoDB table {name} is there")
+    assert look() == ("ok", f"DynamoDB table {name} exists")
     client.delete_table(TableName=name)
     create(client, name, "id")
     status, detail = look()

@@ -99,7 +99,7 @@ def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_
     lake.put_rows("2.json", [{"name": "eve", "age": 5}])
     with pytest.raises(TransformError, match="several rows have name = eve") as raised:
         lake.flow()
-    assert "Without it" in raised.value.hint
+    assert "Without `record_key`" in raised.value.hint
     assert lake.rows("by_name", "name", "age") == [("bob", 3), ("eve", 4)]
     lake.remove("1.json")
     lake.flow()

@@ -215,6 +215,6 @@ def test_a_table_that_the_next_write_would_refuse_for_its_version_is_a_problem(t
         )
     found = [one for one in diagnose(settings, environ, central=NO_REPOSITORY) if one.name == "table.version"]
     assert [(one.status, one.detail) for one in found] == [
-        ("problem", "table a has version 6, and writes here are for version 9")
+        ("problem", "table a has table version 6; this configuration writes version 9")
     ]
     assert "headwater table a upgrade --dry-run" in str(found[0].fix)

@@ -34,7 +34,7 @@ def test_a_problem_is_exit_code_1_and_has_its_fix(folder: Path) -> None:
     code, output = run(folder)
     assert code == 1
     assert "PROBLEM" in output
-    assert "-> make it, or correct source.path" in output
+    assert "-> create it, or correct source.path" in output
 
 
 def test_json_has_a_verdict_and_every_finding(folder: Path) -> None:

@@ -73,12 +73,12 @@ def test_good_demo_has_no_problems_and_lists_locations():
     report = report_of(GOOD)
     text = "\n".join(report.lines)
     assert report.problems == ()
-    assert "2 objects were put, 3 events captured in 2 commits; 1 notifications came twice" in text
-    assert "equal to what was put" in text
+    assert "2 objects uploaded, 3 events captured in 2 commits; 1 notifications came twice" in text
+    assert "equal to the uploads" in text
     assert "s3://shop/orders/cut.json.gz\n           unparsable: unparsable, at length" in text
-    assert "m-1\n           malformed_json: malformed_json, at length\n           it reads: no" in text
+    assert "m-1\n           malformed_json: malformed_json, at length\n           content: no" in text
     assert "p50 2.0 s, p99 3.0 s, over 2 objects" in text
-    assert "9.0 s while Spark was still cold" in text
+    assert "9.0 s while Spark warmed up" in text
 
 
 def test_commands_can_be_pasted_when_the_folder_has_a_space():
@@ -97,17 +97,17 @@ def test_commands_can_be_pasted_when_the_folder_has_a_space():
         ),
         (
             Findings([TableCheck("orders", 9, extra=tuple("abcdefg"))], QUARANTINE, KEYS),
-            "table orders: rows, 7 not expected: a; b; c; d; e; and 2 more",
+            "table orders: rows, 7 unexpected: a; b; c; d; e; and 2 more",
         ),
         (Findings(GOOD.checks, QUARANTINE, KEYS[:2]), "events, 1 missing: orders/gone.json"),
-        (Findings(GOOD.checks, QUARANTINE, [*KEYS, KEYS[0]]), "events, 1 not expected: orders/a+b.json"),
+        (Findings(GOOD.checks, QUARANTINE, [*KEYS, KEYS[0]]), "events, 1 unexpected: orders/a+b.json"),
         (
             Findings(GOOD.checks, QUARANTINE[:2], KEYS),
             "quarantine, 1 missing: ('message', '', 0)",
         ),
         (
             Findings(GOOD.checks, [*QUARANTINE, item("record", "orders/a+b.json", "x", line=4)], KEYS),
-            "quarantine, 1 not expected: ('record', 'orders/a+b.json', 4)",
+            "quarantine, 1 unexpected: ('record', 'orders/a+b.json', 4)",
         ),
         (Findings(GOOD.checks, QUARANTINE, KEYS, dead_letters=2), "2 messages went to the dead-letter queue"),
         (Findings(GOOD.checks, QUARANTINE, KEYS, failures=["table x: no"]), "table x: no"),
@@ -122,5 +122,5 @@ def test_each_difference_is_a_named_problem(findings, problem):
 def test_last_act_is_reported_with_duration_and_problems():
     done = FinaleReport(6.04, 3.2, None, "Hand grinder (price 49.5)", ["search: P-103 was still recommended"])
     lines = done.write_lines()
-    assert lines[-1] == "  P-103's file got a lower price; the answer said so after 3.2 s"
-    assert not any("recommended no more" in line for line in lines)
+    assert lines[-1] == "  P-103's file got a lower price; the answer had it after 3.2 s"
+    assert not any("recommendations stopped" in line for line in lines)

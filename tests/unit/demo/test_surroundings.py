@@ -24,7 +24,7 @@ def test_each_demo_has_a_folder_of_its_own(tmp_path):
 
 def test_path_that_is_no_folder_is_rejected_with_a_hint(tmp_path):
     (tmp_path / "demo").write_text("")
-    with pytest.raises(PlatformError, match="no folder can be made there") as caught:
+    with pytest.raises(PlatformError, match="cannot create a folder there") as caught:
         create_workspace(tmp_path / "demo", NOW)
     assert "--dir" in caught.value.hint
 

@@ -14,7 +14,7 @@ from headwater.sources.finding import SetupFinding
 def iter_catalog_findings(
     settings: Settings, build: Callable[[CatalogConfig], Catalog] = build_catalog
 ) -> Iterator[SetupFinding]:
-    """Yield one finding per catalog. Trouble is a warning: a run continues without the catalog."""
+    """Yield one finding per catalog. An error becomes a warning: a run continues without the catalog."""
     for config in settings.catalogs:
         name = f"catalog.{config.label}"
         table = next((table for table in settings.tables if config.takes(table)), None)
@@ -27,5 +27,5 @@ def iter_catalog_findings(
         except HeadwaterError as error:
             yield SetupFinding(name, "warning", error.message, error.hint)
             continue
-        known = "knows" if held else "does not know yet"
-        yield SetupFinding(name, "ok", f"answers, and {known} {config.database}.{table}")
+        state = "exists" if held else "does not exist yet"
+        yield SetupFinding(name, "ok", f"the catalog responds; {config.database}.{table} {state}")

@@ -114,7 +114,7 @@ class CatalogLoop(BackgroundLoop):
 def _tell(result: TableSync) -> None:
     if result.error is not None:
         log.warning(
-            "a catalog is told later, ingestion goes on",
+            "catalog sync failed; retrying",
             catalog=result.catalog,
             table=result.table,
             error=result.error.message,
@@ -126,4 +126,4 @@ def _tell(result: TableSync) -> None:
             for change in result.changes
             if not change.is_empty
         }
-        log.info("catalog", catalog=result.catalog, table=result.table, changes=changes)
+        log.info("catalog synced", catalog=result.catalog, table=result.table, changes=changes)

@@ -67,14 +67,14 @@ class CatalogSync:
         labels = [config.label for config in catalogs]
         for name in only:
             if name not in labels:
-                hint = f"catalogs: {', '.join(labels) or 'none is configured'}"
+                hint = f"configured catalogs: {', '.join(labels) or 'none'}"
                 raise UsageError(f"there is no catalog {name}", hint=hint)
         if table not in self._settings.tables:
             tables = ", ".join(self._settings.tables)
-            raise UsageError(f"no catalog is told of {table}", hint=f"they are told of: {tables}")
+            raise UsageError(f"{table} is not a table that catalogs sync", hint=f"tables to sync: {tables}")
         found = [one for one in catalogs if one.takes(table) and (not only or one.label in only)]
         if not found:
-            raise UsageError(f"no catalog is told of {table}", hint="add one to `catalogs`")
+            raise UsageError(f"table {table} is not synced to a catalog", hint="add one to `catalogs`")
         return found
 
     def sync(self, table: str, config: CatalogConfig, *, dry_run: bool = False) -> TableSync:
@@ -136,9 +136,7 @@ class CatalogSync:
         try:
             NoteFolder(self._settings.lake, self._storage_options()).write(note)
         except (OSError, ImportError, ValueError) as error:
-            log.warning(
-                "what became of a table in a catalog is not noted", table=note.table, error=str(error)
-            )
+            log.warning("catalog sync result not recorded", table=note.table, error=str(error))
 
     def _storage_options(self) -> dict[str, str]:
         from headwater.lake.s3 import build_storage_options
@@ -156,7 +154,7 @@ def read_notes(settings: Settings) -> list[SyncNote]:
         folder = NoteFolder(settings.lake, build_storage_options(settings.lake, settings.lake_storage))
         found = folder.read_all()
     except (OSError, ImportError, ValueError) as error:
-        log.warning("what became of tables in catalogs cannot be read", error=str(error))
+        log.warning("cannot read catalog sync results", error=str(error))
         return []
     wanted = {
         (config.label, table)

@@ -61,7 +61,7 @@ class CleanLoop(BackgroundLoop):
                 self._clean.run_pass(stop)
             except HeadwaterError as error:
                 self._clean.count_failure()
-                log.warning("the source is cleaned later", error=error.message, hint=error.hint)
+                log.warning("source cleaning failed; retrying", error=error.message, hint=error.hint)
 
     def catch_up(self, stop: threading.Event) -> None:
         """Clean once."""

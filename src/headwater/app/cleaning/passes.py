@@ -41,8 +41,8 @@ class CleanSource:
         source = app.settings.source
         if source.clean_source == "off":
             raise UsageError(
-                "source.clean_source is off: nothing is taken out of the source",
-                hint="set it to tag, move or delete; --dry-run then shows what that would do",
+                "source.clean_source is off: no object is removed from the source",
+                hint="set it to tag, move or delete; preview the effect with --dry-run",
             )
         self._app = app
         self._policy = SourceCleanPolicy(source.clean_source, timedelta(seconds=source.clean_source_delay))

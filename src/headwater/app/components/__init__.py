@@ -1,4 +1,4 @@
-"""What works alongside capture and the data tables of a run, each with the same life cycle."""
+"""Components that work alongside capture and the data tables of a run, all with the same life cycle."""
 
 from headwater.app.components.background_loop import BackgroundLoop
 from headwater.app.components.batch_note import BatchNote

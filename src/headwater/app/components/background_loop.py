@@ -42,7 +42,7 @@ class BackgroundLoop(Component, ABC):
     def note_defect(self, error: Exception) -> None:
         """Keep the error, unless the JVM has died: then its death is reported instead."""
         if self._is_session_alive():
-            log.exception("ended by a defect", loop=self.name)
+            log.exception("loop ended by an unexpected error", loop=self.name)
             self.defect = error
 
     def _run(self) -> None:

@@ -1,1 +1,1 @@
-"""Lineage: which dataset is built from which according to the configuration, and how far it lags."""
+"""Lineage: the datasets that each dataset is built from according to the configuration, and its lag."""

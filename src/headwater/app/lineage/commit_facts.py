@@ -1,4 +1,4 @@
-"""`CommitFacts`: what lineage reports of the commit of a batch."""
+"""`CommitFacts`: the facts that lineage reports about the commit of a batch."""
 
 from dataclasses import dataclass
 from datetime import datetime

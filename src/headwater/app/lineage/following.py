@@ -24,7 +24,7 @@ class Following:
     def describe(self) -> str:
         """Return a description in one line."""
         if not self.behind:
-            return f"follows {self.source}, and is up to it"
+            return f"follows {self.source}, up to date"
         return f"follows {self.source}, {self.behind:,} commits behind"
 
 

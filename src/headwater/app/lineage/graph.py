@@ -13,7 +13,7 @@ from headwater.lake.layout import list_tables
 
 NodeKind = Literal["source", "events", "table", "quarantine", "chunks", "index"]
 INDEX = "search index"
-"""The node's name: no table has a name with a blank."""
+"""The node's name: no table name contains a space."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class LineageLoop(BackgroundLoop):
             oldest = self._waiting.popleft() if self._is_full else None
             self._changed.notify()
         if oldest is not None:
-            self._drop(oldest, "too many batches wait for the collector")
+            self._drop(oldest, "too many batches are waiting for the collector")
 
     @property
     def _is_full(self) -> bool:
@@ -130,7 +130,7 @@ class LineageLoop(BackgroundLoop):
         try:
             return read_commit_facts(find_address(self._settings, note.table), note.result, self._now())
         except HeadwaterError as error:
-            log.warning("lineage has no columns and sizes", table=note.table, error=error.message)
+            log.warning("lineage columns and sizes unavailable", table=note.table, error=error.message)
             return None
 
     def _send_oldest(self, sender: "EventSender") -> "Refusal | None":
@@ -141,7 +141,7 @@ class LineageLoop(BackgroundLoop):
         while events:
             refusal = sender.send(events[0])
             if refusal is not None and refusal.is_lasting:
-                self._drop(waiting, f"the collector refuses it: {refusal.text}")
+                self._drop(waiting, f"rejected by the collector: {refusal.text}")
                 return None
             if refusal is not None:
                 self._note_silence(refusal)
@@ -162,12 +162,12 @@ class LineageLoop(BackgroundLoop):
     def _note_silence(self, refusal: "Refusal") -> None:
         if not self._is_silent:
             where = self._config.url or str(self._config.file)
-            log.warning("lineage waits, ingestion goes on", collector=where, error=refusal.text)
+            log.warning("lineage collector unavailable; retrying", collector=where, error=refusal.text)
         self._is_silent = True
 
     def _note_answer(self) -> None:
         if self._is_silent:
-            log.info("lineage is told again", dropped=self._dropped)
+            log.info("lineage collector available again", dropped=self._dropped)
         self._is_silent, self._dropped = False, 0
 
     def _drop_all(self) -> None:
@@ -175,10 +175,10 @@ class LineageLoop(BackgroundLoop):
             left = list(self._waiting)
             self._waiting.clear()
         for waiting in left:
-            self._drop(waiting, "the run ended before the collector had taken it")
+            self._drop(waiting, "the run ended before the collector accepted it")
 
     def _drop(self, waiting: _Waiting, reason: str) -> None:
         self._dropped += 1
-        log.warning("lineage of a batch is dropped", table=waiting.note.table, reason=reason)
+        log.warning("lineage of a batch dropped", table=waiting.note.table, reason=reason)
         if self._metrics:
             self._metrics.count("lineage_batches_dropped", table=waiting.note.table)

@@ -44,7 +44,7 @@ from headwater.observability.redaction import redact_text
 Event = RunEvent
 PRODUCER = f"urn:headwater:{__version__}"
 RUN_JOB = "headwater run"
-"""The job whose runs are processes: no table has a name with a blank."""
+"""The job whose runs are processes: no table name contains a space."""
 _LASTING_STATUSES = frozenset(range(400, 500)) - {401, 403, 404, 408, 425, 429}
 """Statuses that a retry cannot change. Excludes those that a corrected key or address resolves."""
 

@@ -37,7 +37,10 @@ def judge_python(found: tuple[int, int, int]) -> SetupFinding:
     if found[:2] in PYTHONS:
         return SetupFinding("python", "ok", text)
     return SetupFinding(
-        "python", "problem", f"{text}; PySpark 3.5 needs 3.10 to 3.12", "install headwater into one of those"
+        "python",
+        "problem",
+        f"{text}; PySpark 3.5 requires 3.10 to 3.12",
+        "install headwater with one of these",
     )
 
 
@@ -47,10 +50,10 @@ def check_pyspark() -> SetupFinding:
     try:
         found = version("pyspark")
     except PackageNotFoundError:
-        return SetupFinding("pyspark", "problem", "it is not installed", fix)
+        return SetupFinding("pyspark", "problem", "not installed", fix)
     if found.startswith(PYSPARK_LINE):
         return SetupFinding("pyspark", "ok", found)
-    return SetupFinding("pyspark", "problem", f"{found} does not fit {HUDI_BUNDLE}", fix)
+    return SetupFinding("pyspark", "problem", f"{found} is not compatible with {HUDI_BUNDLE}", fix)
 
 
 def check_java(environ: Mapping[str, str]) -> SetupFinding:
@@ -70,12 +73,10 @@ def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
     try:
         archive = prepared.name_archive(find_java(environ).path)
     except PlatformError:
-        return SetupFinding("start", "ok", "not looked at, for want of a Java")
+        return SetupFinding("start", "ok", "not checked: no usable Java")
     if archive.is_file():
         return SetupFinding("start", "ok", f"prepared: {archive}")
-    return SetupFinding(
-        "start", "ok", "not prepared; `headwater prepare` lets Spark start in half of the time"
-    )
+    return SetupFinding("start", "ok", "not prepared; `headwater prepare` halves the start time of Spark")
 
 
 def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> SetupFinding:
@@ -85,22 +86,22 @@ def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> 
     missing = [item for item in plan.missing if not (prepared and prepared.find_jar(str(item)))]
     if not missing:
         count = len(plan.wanted)
-        return SetupFinding("jars", "ok", f"{count} package{'' if count == 1 else 's'}, on this machine")
+        return SetupFinding("jars", "ok", f"{count} package{'' if count == 1 else 's'} on this machine")
     names = ", ".join(f"{item.artifact}-{item.version}" for item in missing)
     if not plan.repositories:
         return SetupFinding(
             "jars",
             "warning",
-            f"{names} will be fetched as spark.jars.ivySettings says; that cannot be checked from here",
-            "headwater doctor --spark fetches them",
+            f"{names} will be downloaded according to spark.jars.ivySettings, which only Spark can check",
+            "run headwater doctor --spark to download them",
         )
     sizes = [find_download_size(item, plan.repositories) for item in missing]
     if None in sizes:
         return SetupFinding(
             "jars",
             "problem",
-            f"{names} are not on this machine and not to be had from {', '.join(plan.repositories)}",
-            "check the network, or name a mirror with spark.config: {spark.jars.ivySettings: FILE} or "
+            f"{names} are neither on this machine nor available from {', '.join(plan.repositories)}",
+            "check the network, or set a mirror with spark.config: {spark.jars.ivySettings: FILE} or "
             "{spark.jars.repositories: URL}",
         )
     megabytes = sum(size or 0 for size in sizes) / MIB

@@ -54,12 +54,12 @@ def prepare(environ: Mapping[str, str], say: Callable[[str], None] = lambda _: N
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
         if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
-            say("Fetching the jars that are not on this machine yet, and copying all of them (90 MB)")
+            say("Downloading missing jars and copying all jars (90 MB)")
             _fetch_jars(prepared, java, Path(scratch))
         if not archive.is_file():
             reason = _explain_no_archive(java)
             if reason is None:
-                say("Running a small pipeline once, and keeping what Spark loads for it")
+                say("Running a small pipeline to archive the classes that Spark loads")
                 reason = _write_archive(prepared, java, environ, Path(scratch))
     jars = tuple(filter(None, map(prepared.find_jar, list_packages(needs_s3a=True))))
     size = sum(path.stat().st_size for path in prepared.folder.iterdir())
@@ -75,7 +75,7 @@ def _explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise PlatformError(
             f"{error.filename or folder}: {error.strerror}",
-            hint="run it as the user who installed headwater, or name another folder for all commands: "
+            hint="run this as the user who installed headwater, or set another folder for all commands: "
             "HEADWATER_PREPARED=FOLDER",
         ) from error
 
@@ -102,16 +102,16 @@ def _take(source: Path, target: Path) -> None:
 def _explain_no_archive(java: JavaHome) -> str | None:
     if java.major >= _ARCHIVES_SINCE:
         return None
-    return f"Java {java.version} cannot keep what it has loaded; Java 17 can, and starts Spark sooner"
+    return f"Java {java.version} does not support class archives; Java 17 does, and starts Spark faster"
 
 
 def _write_archive(
     prepared: PreparedStart, java: JavaHome, environ: Mapping[str, str], scratch: Path
 ) -> str | None:
-    """Write the archive; return why there is none, if so."""
+    """Write the archive. Return the reason if it could not be written, else None."""
     base, written = prepared.name_base(java.path), scratch / "spark.jsa"
     if base is not None and not base.is_file() and not _write_base(java, base, scratch):
-        return f"{java.path}: this Java keeps no archive of its own classes"
+        return f"{java.path}: this Java has no archive of its own classes"
     with temporary_environment(prepared.plan_writing(written, environ, java.path)):
         _run_sample(environ, scratch)
     if not written.is_file():

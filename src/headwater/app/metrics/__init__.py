@@ -1,4 +1,4 @@
-"""The metrics that a run records of itself."""
+"""The metrics of a run."""
 
 from headwater.app.metrics.batches import record_batch
 from headwater.app.metrics.gauges import GaugeLoop

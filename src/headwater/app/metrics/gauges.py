@@ -68,4 +68,4 @@ class GaugeLoop(BackgroundLoop):
         """Log a failure once, until the next success."""
         if table not in self._failing:
             self._failing.add(table)
-            log.warning("the lag of a table is unavailable", table=table, error=error.message)
+            log.warning("table lag unavailable", table=table, error=error.message)

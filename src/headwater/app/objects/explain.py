@@ -157,8 +157,8 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     source = settings.source
     if not is_utf8(uri):
         raise UsageError(
-            f"{show_name(uri)} is not UTF-8: no key of a table can hold this name",
-            hint="rename the file; as it is, it is in quarantine: headwater quarantine list",
+            f"{show_name(uri)} is not UTF-8: no table can store this name as a key",
+            hint="rename the file; until then it is in quarantine: headwater quarantine list",
         )
     bucket_known, location = source_bucket(settings), source_location(settings)
     if source.type == "local":
@@ -166,7 +166,7 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
             return bucket_known, uri
         root = next((root for root in (location, bucket_known) if Path(uri).is_relative_to(root)), None)
         if root is None:
-            raise UsageError(f"{uri} is not below the source folder {location}", hint="give a path below it")
+            raise UsageError(f"{uri} is not in the source folder {location}", hint="specify a path in it")
         return bucket_known, str(Path(uri).relative_to(root))
     scheme, separator, rest = uri.partition("://")
     if not separator:
@@ -184,15 +184,15 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
 def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
     if all(view.filtered_by for view in tables.values()):
         rules = ", ".join(f"{name}: {view.filtered_by}" for name, view in tables.items())
-        return "filtered", f"no table takes it ({rules})"
+        return "filtered", f"no table includes it ({rules})"
     if not events:
-        return "unknown", "no event has told of it: `headwater reconcile` looks for what notifications missed"
+        return "unknown", "no event names it; run `headwater reconcile` to find lost notifications"
     found: dict[str, str] = {}
     for name, view in tables.items():
         if view.filtered_by:
             continue
         if view.state is None or view.pending:
-            found.setdefault("pending", f"{name}: {view.pending} of its events wait")
+            found.setdefault("pending", f"{name}: {view.pending} of its events are pending")
         if view.state is not None:
             reason = view.state.detail or view.state.reason
             found.setdefault(view.state.status, f"{name}: {reason}" if reason else "")

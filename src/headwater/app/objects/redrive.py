@@ -110,7 +110,7 @@ class Redrive:
         return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
 
     def ask_for_due(self) -> int:
-        """Request a retry of objects whose error may have passed; return their number."""
+        """Request a retry of objects whose error may be resolved; return their number."""
         now = self._now()
         policies = {
             name: table.on_bad_object.model_dump(by_alias=True)
@@ -171,9 +171,9 @@ class RetryLoop(BackgroundLoop):
         while not stop.wait(self._pause):
             try:
                 if asked := self._redrive.ask_for_due():
-                    log.info("objects in quarantine are tried again", objects=asked)
+                    log.info("retrying quarantined objects", objects=asked)
             except HeadwaterError as error:
-                log.warning("quarantine could not be looked at", error=error.message, hint=error.hint)
+                log.warning("cannot read quarantine; retrying", error=error.message, hint=error.hint)
 
 
 def _time_of(row: Row) -> datetime:

@@ -1,4 +1,4 @@
-"""Which objects go to which tables, and what changed since a table was filled."""
+"""Determines the tables of each object, and the effect of rules that changed since a table was filled."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

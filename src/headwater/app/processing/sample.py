@@ -38,7 +38,7 @@ def check_step(name: str, config: TableConfig, step: int | None) -> None:
             hint="docs/how-to/transform-and-check.md shows how to write one",
         )
     if step is not None and not 1 <= step <= count:
-        raise UsageError(f"table {name} has no step {step}", hint=f"there are steps 1 to {count}")
+        raise UsageError(f"table {name} has no transform {step}", hint=f"it has transforms 1 to {count}")
 
 
 def try_transform(
@@ -91,6 +91,6 @@ def _find_newest(app: App, name: str) -> str:
             if key.startswith(scope.prefix) and scope.selector(key) is None:
                 return key
     raise UsageError(
-        f"no object of table {name} is known yet",
-        hint="name one: `--sample FILE`, or run `headwater run --once`",
+        f"no event names an object of table {name} yet",
+        hint="specify an object with `--sample FILE`, or run `headwater run --once`",
     )

@@ -14,7 +14,7 @@ def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
     """
     source = settings.source
     if source.type != "s3":
-        raise UsageError("a folder as source takes no policies", hint="they are for sources of type s3")
+        raise UsageError("a local source needs no IAM policies", hint="only sources of type s3 need them")
     from headwater.sources.s3.provisioning.provisioner import build_source_policies
 
     return build_source_policies(source, settings.lake)

@@ -30,7 +30,7 @@ class ReconcileLoop(BackgroundLoop):
         try:
             self._reconcile.run(stop, self._captured_until)
         except HeadwaterError as error:
-            log.warning("the bucket is not listed in this run", error=error.message, hint=error.hint)
+            log.warning("reconcile disabled for this run", error=error.message, hint=error.hint)
 
     def backfill(self, stop: threading.Event) -> None:
         """Run a pass if one is due."""

@@ -115,7 +115,7 @@ class Reconcile:
     def _open_listing(self, pace: Callable[[], None], inventory: str | None) -> Iterator[Listing]:
         if self._source.type == "local":
             if inventory is not None:
-                raise UsageError("an inventory is of a bucket", hint="leave out --inventory for a folder")
+                raise UsageError("a folder has no inventory", hint="omit --inventory for a local source")
             lister = LocalLister(self._source.path)
             yield Listing(
                 lister,
@@ -241,7 +241,7 @@ class Reconcile:
     def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
         if done.differences:
             log.warning(
-                "the bucket holds something else than its notifications told",
+                "bucket differs from its notifications",
                 missing=done.missing,
                 changed=done.changed,
                 vanished=done.vanished,

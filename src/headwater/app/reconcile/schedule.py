@@ -76,7 +76,7 @@ class PassSchedule:
             if self._clock.monotonic() >= warn_at:
                 warn_at = inf
                 log.warning(
-                    "reconcile waits until capture has caught up with the queue",
+                    "reconcile is waiting for capture to catch up with the queue",
                     captured_until=None if until is None else until.isoformat(),
                 )
             if stop.wait(self._look_seconds):
@@ -92,7 +92,7 @@ class PassSchedule:
                 return done.started_at + timedelta(seconds=self._config.settle_seconds)
             return choose_due(self._list_passes(), self._config.backfill_interval, self._clock.now())
         except HeadwaterError as error:
-            log.warning("a reconcile broke off; it is tried again", error=error.message, hint=error.hint)
+            log.warning("reconcile aborted; retrying", error=error.message, hint=error.hint)
             self._on_failure(error)
             return self._clock.now() + timedelta(seconds=RETRY_SECONDS)
 

@@ -44,7 +44,7 @@ def ensure_chunks(index: SearchIndex) -> IndexReport | None:
         except TableBusyError as busy:
             if not is_usable:
                 raise
-            log.info("the chunks are taken as they are; who writes brings them up", writer=str(busy))
+            log.info("using existing chunks; the active writer updates them", writer=str(busy))
             return None
         app = stack.enter_context(closing(App(settings, environ=environ)))
         presence.add_process(app.find_jvm_process())

@@ -36,7 +36,7 @@ def build_gate(queries: Path, judgements: Path, embedder: Embedder, config: Retr
         verdict = passes_gate(before, after)
         reason = verdict.reason
         if live is not None and not is_comparable:
-            reason = "the live version was made by another model or of other texts, and cannot be asked"
+            reason = "the live version uses another model or other texts and cannot be compared"
         return Verdict(verdict.passed, reason, {**plain.figures, "ndcg@10_change": verdict.difference.mean})
 
     return judge

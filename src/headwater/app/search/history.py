@@ -79,7 +79,7 @@ class SearchHistory:
         # Threads that block without limit would be missing for searches of the live index.
         if not self._loading.acquire(timeout=self._wait_seconds):
             raise IndexUnavailableError(
-                "an index as of an earlier commit is being loaded", hint="ask again when it is"
+                "an index as of an earlier commit is being loaded", hint="retry when it is loaded"
             )
         try:
             return self._find_kept(asked) or self._load(asked, newest)

@@ -145,7 +145,7 @@ class SearchIndex:
         """Compare all of the live version with its chunks, and repair it. Raises `IndexNotFoundError`."""
         live = self.versions.open_live()
         if live is None:
-            raise IndexNotFoundError("there is no index yet", hint="headwater index build")
+            raise IndexNotFoundError("there is no index yet", hint="run `headwater index build`")
         report = self.open_sync(live[1]).reconcile()
         if self._metrics:
             self._metrics.set("index_divergence_rows", report.divergent_rows)

@@ -105,7 +105,7 @@ class IndexLoop(BackgroundLoop):
         if self._metrics:
             self._metrics.count("indexing_failed")
         if self._app.is_session_alive():
-            log.warning("indexing failed, ingestion goes on", error=error.message, hint=error.hint)
+            log.warning("indexing failed; retrying", error=error.message, hint=error.hint)
 
     def _note(self, report: IndexReport) -> None:
         log.info(

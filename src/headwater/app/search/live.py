@@ -25,7 +25,7 @@ from headwater.rag.syncing.position import parse_position
 from headwater.rag.vector_stores.conditions import TENANT
 from headwater.rag.vector_stores.protocol import FieldKind, Index
 
-NO_INDEX_HINT = "fill the tables with `headwater run --once`, then `headwater index build`"
+NO_INDEX_HINT = "run `headwater run --once` to fill the tables, then `headwater index build`"
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -76,7 +76,7 @@ class LiveSearch:
         if self._live is None:
             raise trouble or IndexNotFoundError("there is no index yet", hint=NO_INDEX_HINT)
         if trouble:
-            log.warning("the index could not be brought up to date", error=str(trouble))
+            log.warning("index refresh failed; serving the current version", error=str(trouble))
         return self._known
 
     def search(self, query: SearchQuery) -> SearchResult:

@@ -18,7 +18,7 @@ def find_search(settings: Settings) -> SearchConfig:
     """Return the `search` section. Raises `ConfigError` when there is none."""
     if settings.search is None:
         raise ConfigError(
-            "search: missing: nothing says what is to be searched",
+            "search: missing: it names the table and the columns to search",
             hint=f"add `search: {{table: {next(iter(settings.tables))}, text: [COLUMN, ...]}}`",
         )
     return settings.search
@@ -61,7 +61,7 @@ def find_folder(settings: Settings) -> Path:
         return Path(path).expanduser()
     if "://" in settings.lake:
         raise ConfigError(
-            "search.store.path: missing: the lake is no folder that a local index could lie in",
+            "search.store.path: missing: it has no default because the lake is not a local folder",
             hint="set search.store.path, or use a server: search.store: {type: qdrant, url: ...}",
         )
     return Path(settings.lake) / OWN_FOLDER / "index"

@@ -1,1 +1,1 @@
-"""Table services during a run, and which processes may write concurrently."""
+"""Table services during a run, and the rules for processes that write concurrently."""

@@ -43,24 +43,24 @@ def check_class(settings: Settings, lock: LockConfig, home: Path) -> SetupFindin
         except (OSError, BadZipFile):
             continue
     if not readable:
-        fix = "headwater doctor --spark fetches the jars"
-        return SetupFinding(LOCK_CLASS, "warning", f"no jar is here yet to look for {name} in", fix)
+        fix = "run headwater doctor --spark to download the jars"
+        return SetupFinding(LOCK_CLASS, "warning", f"{name} not checked: no jars on this machine yet", fix)
     names = ", ".join(jar.name for jar in found)
     return SetupFinding(
         LOCK_CLASS,
         "problem",
-        f"{name} is in none of {names}",
-        "add the jar that has it to spark.packages, or choose another lock.provider",
+        f"{name} is not in any of {names}",
+        "add the package that contains it to spark.packages, or choose another lock.provider",
     )
 
 
 def _iter_place_findings(settings: Settings, lock: LockConfig) -> Iterator[SetupFinding]:
     if lock.provider == "in_process":
-        yield SetupFinding(LOCK, "ok", "threads of one process are kept apart; other processes are not")
+        yield SetupFinding(LOCK, "ok", "isolates threads of one process, but not several processes")
     elif lock.provider == "file_system":
         yield check_folder(lock.folder or settings.lake)
     elif lock.provider == "storage":
-        yield SetupFinding(LOCK, "ok", "its objects lie in the lake, which is checked by itself")
+        yield SetupFinding(LOCK, "ok", "its objects are stored in the lake, which is checked separately")
     elif lock.provider == "dynamodb":
         yield check_dynamodb(lock)
     else:
@@ -71,23 +71,23 @@ def check_folder(folder: str) -> SetupFinding:
     """Check that the file system lets only one of two processes create a file."""
     path = find_local_path(folder)
     if path is None:
-        detail = f"only Spark can tell whether {folder} lets one of two writers make a file"
-        return SetupFinding(LOCK, "warning", detail, "headwater doctor --spark writes with the lock")
+        detail = f"only Spark can check whether {folder} supports atomic file creation"
+        return SetupFinding(LOCK, "warning", detail, "run headwater doctor --spark, which uses the lock")
     place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     trial = place / f".headwater-lock-{uuid.uuid4().hex}"
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except OSError as error:
-        fix = f"give this user the right to write in {place}, or name another place in lock.folder"
-        return SetupFinding(LOCK, "problem", f"no file can be made in {place}: {error.strerror}", fix)
+        fix = f"grant this user write permission for {place}, or set lock.folder to another location"
+        return SetupFinding(LOCK, "problem", f"cannot create a file in {place}: {error.strerror}", fix)
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
-        return SetupFinding(LOCK, "ok", f"{folder}: of two writers one makes the lock's file")
+        return SetupFinding(LOCK, "ok", f"{folder}: only one of two writers creates the lock file")
     finally:
         trial.unlink()
-    fix = "name a folder of another file system in lock.folder, or use another provider"
-    return SetupFinding(LOCK, "problem", f"{place} lets two writers make the same file", fix)
+    fix = "set lock.folder to a folder on another file system, or use another lock.provider"
+    return SetupFinding(LOCK, "problem", f"{place} lets two writers create the same lock file", fix)
 
 
 def check_server(host: str, port: int) -> SetupFinding:
@@ -95,9 +95,9 @@ def check_server(host: str, port: int) -> SetupFinding:
     try:
         socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        fix = "check lock.address, and that the server runs and can be reached from here"
-        return SetupFinding(LOCK, "problem", f"{host}:{port} does not answer: {error}", fix)
-    return SetupFinding(LOCK, "ok", f"{host}:{port} answers")
+        fix = "check lock.address, and that the server is running and reachable from this machine"
+        return SetupFinding(LOCK, "problem", f"cannot connect to {host}:{port}: {error}", fix)
+    return SetupFinding(LOCK, "ok", f"{host}:{port} is reachable")
 
 
 def check_dynamodb(lock: LockConfig) -> SetupFinding:
@@ -109,5 +109,5 @@ def check_dynamodb(lock: LockConfig) -> SetupFinding:
     except HeadwaterError as error:
         return to_finding(LOCK, error)
     if exists:
-        return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} is there")
-    return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} is not there yet; Hudi makes it")
+        return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} exists")
+    return SetupFinding(LOCK, "ok", f"DynamoDB table {lock.table} does not exist yet; Hudi creates it")

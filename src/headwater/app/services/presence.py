@@ -1,4 +1,4 @@
-"""Which processes may write which tables of a lake concurrently."""
+"""Leases that decide which processes may write the tables of a lake concurrently."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -14,7 +14,7 @@ VERSION = "table.version"
 
 
 def check_versions(settings: Settings) -> list[SetupFinding]:
-    """Return a problem for each table that the next write would refuse. Ignores missing and unreadable
+    """Return a problem for each table that the next write would reject. Ignores missing and unreadable
     tables: other checks report those."""
     return list(_iter_findings(settings))
 
@@ -33,6 +33,6 @@ def _iter_findings(settings: Settings) -> Iterator[SetupFinding]:
             yield SetupFinding(
                 VERSION,
                 "problem",
-                f"table {name} has version {there}, and writes here are for version {wanted}",
-                f"headwater table {name} {verb} --dry-run says what would change",
+                f"table {name} has table version {there}; this configuration writes version {wanted}",
+                f"run headwater table {name} {verb} --dry-run to preview the change",
             )

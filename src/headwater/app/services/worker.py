@@ -54,13 +54,15 @@ def list_served(app: App, only: Sequence[str]) -> list[str]:
             known = name in tables
             hint = f"set tables.{name}.services" if known else f"tables: {', '.join(tables)}"
             text = (
-                "leaves nothing to `services run`: its writer does it all" if known else "is not configured"
+                "leaves no services to `services run`: its writer runs them all"
+                if known
+                else "is not configured"
             )
             raise UsageError(f"table {name} {text}", hint=hint)
     if not served:
         raise UsageError(
-            "no table leaves anything to `services run`: their writers do it all",
-            hint="set `services: semi_async` or `async` of a table",
+            "no table leaves services to `services run`: their writers run them all",
+            hint="set `services: semi_async` or `services: async` for a table",
         )
     return [name for name in served if not only or name in only]
 
@@ -90,7 +92,9 @@ class ServicesWorker:
             report = self.run_pass()
             self._app.check_session()
             for name, error in report.failures.items():
-                log.warning("a table is looked after later", table=name, error=error.message, hint=error.hint)
+                log.warning(
+                    "table maintenance failed; retrying", table=name, error=error.message, hint=error.hint
+                )
             if not all(done.is_idle for done in report.done):
                 self._on_pass(report)
             stop.wait(_PAUSE_SECONDS)

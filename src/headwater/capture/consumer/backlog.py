@@ -22,7 +22,7 @@ class Backlog:
         self._open: dict[str, datetime | None] = {}
 
     def note_poll(self, messages: Sequence[Message], began: datetime, ended: datetime) -> None:
-        """Records a receive call. Times are aware, UTC."""
+        """Record a receive call. Times are aware, UTC."""
         lags = [None if message.sent_at is None else ended - message.sent_at for message in messages]
         known = [lag for lag in lags if lag is not None]
         is_known = len(known) == len(lags)
@@ -32,16 +32,16 @@ class Backlog:
         self._as_of = as_of if self._as_of is None else max(self._as_of, as_of)
 
     def open(self, message: Message) -> None:
-        """Records a message that is received but not committed yet."""
+        """Record a message that is received but not committed yet."""
         self._open[message.message_id] = message.sent_at
 
     def close(self, message_ids: Iterable[str]) -> None:
-        """Records that the messages are committed."""
+        """Record that the messages are committed."""
         for message_id in message_ids:
             self._open.pop(message_id, None)
 
     def find_captured_until(self) -> datetime | None:
-        """Returns the time before which every sent message is captured; None if unknown."""
+        """Return the time before which every sent message is captured; None if unknown."""
         if self._as_of is None:
             return None
         lags = [lag for lag in self._lags if lag is not None]

@@ -63,7 +63,7 @@ class MessageBatch:
     duplicates: int = 0
 
     def add(self, reading: MessageReading, now: float) -> None:
-        """Adds the contents of a message."""
+        """Add the contents of a message."""
         if not self.message_ids:
             self.opened_at = now
         self.touched_at = now
@@ -85,7 +85,7 @@ class MessageBatch:
         return len(self.message_ids) >= limits.messages or self.size >= limits.bytes
 
     def seconds_until_close(self, limits: BatchLimits, pace: Pace, now: float) -> float:
-        """Returns the seconds until the batch closes: 0 closes it now, infinity means it is empty."""
+        """Return the seconds until the batch closes: 0 closes it now, infinity means it is empty."""
         if not self.message_ids:
             return math.inf
         hold = pace.commit_started + limits.min_interval - now
@@ -107,7 +107,7 @@ def _loaded_age_limit(pace: Pace) -> float:
 
 
 def choose_active_receivers(active: int, most: int, received: int, asked: int) -> int:
-    """Returns the number of receivers to run after a call that requested `asked` and got `received` messages.
+    """Return the number of receivers to run after a call that requested `asked` and got `received` messages.
 
     Adds one while responses are at least half full (SQS rarely fills them), removes one after an empty
     response; the minimum is one.

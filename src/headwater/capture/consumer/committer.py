@@ -31,7 +31,7 @@ class Appended(Protocol):
 
     @property
     def duplicates(self) -> int:
-        """Returns the number of events that were already in the table."""
+        """Return the number of events that were already in the table."""
         ...
 
 
@@ -59,7 +59,7 @@ class Committer:
         self._beside = beside
 
     def commit(self, batch: MessageBatch, stop: threading.Event) -> int:
-        """Commits the whole batch durably; returns the number of events already in the table.
+        """Commit the whole batch durably; return the number of events already in the table.
 
         Raises `HeadwaterError` if a commit cannot succeed, has failed for `commit_patience` seconds, or
         fails after `stop` is set.
@@ -84,7 +84,7 @@ class Committer:
         self._retry(stop, lambda: self._append_quarantine(items))
 
     def _retry(self, stop: threading.Event, commit: Callable[[], Appended | None]) -> Appended | None:
-        """Commits with retries on transient errors; the heartbeat keeps the messages hidden."""
+        """Commit with retries on transient errors; the heartbeat keeps the messages hidden."""
         attempts = Retrying(
             retry=retry_if_exception(_may_pass),
             # A stopped run tries once: the queue redelivers uncommitted messages.
@@ -92,7 +92,7 @@ class Committer:
             wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
             sleep=sleep_using_event(stop),
             before_sleep=lambda state: log.warning(
-                "a commit failed; trying again",
+                "commit failed; retrying",
                 attempt=state.attempt_number,
                 error=str(state.outcome and state.outcome.exception()),
             ),

@@ -73,23 +73,23 @@ class Consumer:
 
     @property
     def stats(self) -> CaptureStats:
-        """Returns the totals over all runs."""
+        """Return the totals over all runs."""
         return self._stats.read()
 
     def set_demand(self, demand: Demand) -> None:
-        """Sets how many readers of the events wait for them, which controls how soon a batch closes."""
+        """Set how many readers of the events wait for them, which controls how soon a batch closes."""
         self._demand = demand
         if self._intake:
             self._intake.set_demand(demand)
 
     @property
     def in_flight_ratio(self) -> float:
-        """Returns messages received and not yet deleted, as a share of the limit at which receiving stops."""
+        """Return messages received and not yet deleted, as a share of the limit at which receiving stops."""
         intake = self._intake
         return intake.in_flight_count() / self._options.max_in_flight if intake else 0.0
 
     def find_captured_until(self) -> datetime | None:
-        """Returns the time before which every sent message is committed; None if not known yet."""
+        """Return the time before which every sent message is committed; None if not known yet."""
         intake, now = self._intake, self._clock.now()
         if intake is None:
             return None
@@ -105,7 +105,7 @@ class Consumer:
         return intake.find_captured_until()
 
     def run(self, stop: threading.Event) -> CaptureStats:
-        """Captures until `stop` is set, then drains: commits the open batch, deletes, releases the rest.
+        """Capture until `stop` is set, then drains: commits the open batch, deletes, releases the rest.
 
         Raises `HeadwaterError` if it cannot continue: the queue does not exist, credentials are invalid, or
         the commit failed for `commit_patience` seconds. Uncommitted messages are then released.
@@ -121,7 +121,7 @@ class Consumer:
         empty_poll_seconds: float = 1.0,
         is_fed: Callable[[], bool] = lambda: True,
     ) -> CaptureStats:
-        """Captures every message now in the queue, then returns. Raises as `run` does.
+        """Capture every message now in the queue, then returns. Raises as `run` does.
 
         The queue counts as empty after `empty_polls` consecutive long polls without an older message; its
         approximate depth can only trigger further polls. Waits for the messages of a dead predecessor,
@@ -146,7 +146,7 @@ class Consumer:
         try:
             depth = self._queue.depth()
         except SourceError as error:
-            log.warning("the queue's depth cannot be read", error=error.message)
+            log.warning("cannot read queue depth", error=error.message)
             return not error.retryable
         if depth.visible or depth.in_flight > intake.in_flight_count():
             intake.keep_polling()
@@ -201,7 +201,7 @@ class Consumer:
         uncommitted = intake.finish()
         heartbeat.join()
         if uncommitted:
-            log.info("messages go back to the queue", messages=len(uncommitted))
+            log.info("uncommitted messages released", messages=len(uncommitted))
             self._queue.release(uncommitted)
         receivers.join(self._options.stop_patience)
 

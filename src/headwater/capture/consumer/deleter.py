@@ -32,7 +32,7 @@ class Deleter:
         self._lock = threading.Lock()
 
     def submit(self, message_ids: Sequence[str]) -> None:
-        """Deletes these in the background. Does nothing after `close`."""
+        """Delete these in the background. Does nothing after `close`."""
         # At least two parts, so that partial deletion is a reachable state.
         size = max(1, min(_CHUNK, (len(message_ids) + 1) // 2))
         for at in range(0, len(message_ids), size):
@@ -49,13 +49,13 @@ class Deleter:
             self._running.discard(future)
 
     def drain(self) -> None:
-        """Waits until all submitted deletions are done."""
+        """Wait until all submitted deletions are done."""
         with self._lock:
             running = tuple(self._running)
         wait(running)
 
     def close(self) -> None:
-        """Waits for submitted deletions and ends the threads."""
+        """Wait for submitted deletions and end the threads."""
         self._pool.shutdown(wait=True)
 
     def _delete(self, message_ids: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ class Deleter:
 
 
 def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_ids: Sequence[str]) -> None:
-    """Deletes committed messages; retries a few times for messages redelivered in the meantime."""
+    """Delete committed messages; retry a few times for messages redelivered in the meantime."""
     left = list(message_ids)
     for _ in range(_ROUNDS):
         used = intake.handles(left)
@@ -80,7 +80,7 @@ def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_i
         if lost:
             stats.add("deletes_failed", len(lost))
             log.warning(
-                "messages could not be deleted; they come back and are recognised",
+                "message deletion failed; redeliveries will be deduplicated",
                 messages=len(lost),
                 reason=failed[next(iter(lost))],
             )

@@ -22,7 +22,7 @@ class Emptiness:
         self._last_found = float("-inf")
 
     def report(self, messages: Iterable[Message], poll_started: float, poll_ended: float) -> None:
-        """Records a poll; times are seconds of one monotonic clock."""
+        """Record a poll; times are seconds of one monotonic clock."""
         messages = list(messages)
         if any(message.sent_at is None or message.sent_at <= self._horizon for message in messages):
             self._points = 0
@@ -32,7 +32,7 @@ class Emptiness:
             self._points += _YOUNGER_WEIGHT if messages else _EMPTY_WEIGHT
 
     def reset(self) -> None:
-        """Restarts the count: messages may have returned to the queue."""
+        """Restart the count: messages may have returned to the queue."""
         self._points = 0
 
     @property

@@ -30,11 +30,11 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Starts the thread; it ends with the intake."""
+        """Start the thread; it ends with the intake."""
         self._thread.start()
 
     def join(self) -> None:
-        """Waits for the thread; call `Intake.finish` first."""
+        """Wait for the thread; call `Intake.finish` first."""
         self._thread.join()
 
     def _run(self) -> None:
@@ -42,13 +42,13 @@ class Heartbeat:
             self.extend(due)
 
     def extend(self, due: Mapping[str, str]) -> None:
-        """Hides the messages with these handles for another timeout; a failed one is soon due again."""
+        """Hide the messages with these handles for another timeout; a failed one is soon due again."""
         at = self._clock.monotonic()
         try:
             failed = self._queue.extend(due, self._visibility_timeout)
         except SourceError as error:
             self._stats.add("extensions_failed", len(due))
-            log.warning("messages could not be kept hidden; trying again", error=error.message)
+            log.warning("visibility extension failed; retrying", error=error.message)
             self._intake.pause_heartbeat(_PAUSE_AFTER_FAILURE)
             return
         self._intake.end_heartbeat(due, failed, at)

@@ -33,7 +33,7 @@ class InFlight:
         return len(self._held)
 
     def receive(self, message_id: str, handle: str, now: float) -> Delivery:
-        """Records a delivery; its handle is now the newest.
+        """Record a delivery; its handle is now the newest.
 
         "new": never seen, or forgotten. "held": another delivery of it is in process. "done": its content is
         committed, and only the deletion remains.
@@ -46,7 +46,7 @@ class InFlight:
         return "held" if known else "new"
 
     def handles(self, message_ids: Iterable[str]) -> dict[str, str]:
-        """Returns the newest handles of those messages that are held."""
+        """Return the newest handles of those messages that are held."""
         return {
             message_id: self._held[message_id].handle
             for message_id in message_ids
@@ -54,7 +54,7 @@ class InFlight:
         }
 
     def commit(self, message_ids: Iterable[str]) -> None:
-        """Marks the messages as committed. Remembers them for a while after their deletion."""
+        """Mark the messages as committed. Remembers them for a while after their deletion."""
         for message_id in message_ids:
             self._committed[message_id] = None
             self._committed.move_to_end(message_id)
@@ -62,7 +62,7 @@ class InFlight:
             self._committed.popitem(last=False)
 
     def finish(self, used: Mapping[str, str]) -> list[str]:
-        """Releases messages after a deletion with `used` handles, whether or not it succeeded.
+        """Release messages after a deletion with `used` handles, whether or not it succeeded.
 
         Returns messages that were redelivered in the meantime: the used handle was stale, so they are not
         deleted and still held.
@@ -79,14 +79,14 @@ class InFlight:
         return again
 
     def take_uncommitted(self) -> dict[str, str]:
-        """Releases all uncommitted messages; returns their handles."""
+        """Release all uncommitted messages; return their handles."""
         taken = {name: held.handle for name, held in self._held.items() if name not in self._committed}
         for message_id in taken:
             del self._held[message_id]
         return taken
 
     def find_due(self, now: float) -> dict[str, str]:
-        """Returns the handles of messages that need a heartbeat at `now`."""
+        """Return the handles of messages that need a heartbeat at `now`."""
         due = {}
         for message_id, held in self._held.items():
             if held.hidden_at + self._heartbeat_seconds > now:
@@ -96,14 +96,14 @@ class InFlight:
         return due
 
     def next_due_at(self) -> float | None:
-        """Returns the time of the next heartbeat; None if no message is held."""
+        """Return the time of the next heartbeat; None if no message is held."""
         for held in self._held.values():
             if held.heartbeat:
                 return held.hidden_at + self._heartbeat_seconds
         return None
 
     def extend(self, used: Mapping[str, str], failed: Iterable[str], now: float) -> None:
-        """Records a heartbeat at `now` with `used` handles.
+        """Record a heartbeat at `now` with `used` handles.
 
         A message whose extension failed gets no further one: another consumer may have it. A newer delivery
         is not affected.

@@ -61,7 +61,7 @@ class Intake:
         self.failure: Exception | None = None
 
     def wait_for_turn(self, index: int) -> int:
-        """Waits until receiver `index` is needed and has room; returns the request size, 0 at the end."""
+        """Wait until receiver `index` is needed and has room; return the request size, 0 at the end."""
         asked = self._options.max_messages_per_request
         with self._lock:
             while not self._closed:
@@ -78,7 +78,7 @@ class Intake:
         return fits and not self._batch.is_full(self._limits)
 
     def end_call(self, asked: int, messages: Sequence[Message] | None, started: float) -> None:
-        """Records the end of a receive call that began at `started`; None: it failed."""
+        """Record the end of a receive call that began at `started`; None: it failed."""
         with self._lock:
             self._expected -= asked
             received = len(messages or ())
@@ -93,14 +93,14 @@ class Intake:
             self._room.notify_all()
 
     def pause(self, seconds: float) -> None:
-        """Waits, but not beyond the end of the run."""
+        """Wait, but not beyond the end of the run."""
         until = self._clock.monotonic() + seconds
         with self._lock:
             while not self._closed and (left := until - self._clock.monotonic()) > 0:
                 self._clock.wait(self._room, left)
 
     def add(self, messages: Sequence[Message]) -> tuple[bool, list[str]]:
-        """Accepts messages unless the run has ended; returns whether it did, and messages to delete."""
+        """Accept messages unless the run has ended; return whether it did, and messages to delete."""
         with self._lock:
             if self._closed:
                 return False, []
@@ -140,19 +140,19 @@ class Intake:
             self._work.notify_all()
 
     def fail(self, error: Exception) -> None:
-        """Records a receiver's fatal error, which ends the run."""
+        """Record a receiver's fatal error, which ends the run."""
         with self._lock:
             self.failure = self.failure or error
             self._work.notify_all()
 
     def set_demand(self, demand: Demand) -> None:
-        """Sets how many readers wait for the next commit."""
+        """Set how many readers wait for the next commit."""
         with self._lock:
             self._pace = replace(self._pace, demand=demand)
             self._work.notify_all()
 
     def next_batch(self) -> MessageBatch | None:
-        """Returns the batch to commit now; None after a short wait without one."""
+        """Return the batch to commit now; None after a short wait without one."""
         with self._lock:
             left = self._seconds_until_close()
             if left > 0 and not self.failure:
@@ -172,7 +172,7 @@ class Intake:
         return batch
 
     def end_commit(self, batch: MessageBatch) -> float:
-        """Marks the batch as committed; returns the duration in seconds."""
+        """Mark the batch as committed; return the duration in seconds."""
         with self._lock:
             now = self._clock.monotonic()
             seconds = now - self._pace.commit_started
@@ -183,7 +183,7 @@ class Intake:
             return seconds
 
     def close(self) -> MessageBatch:
-        """Ends receiving; returns the uncommitted messages after the last concurrent `add` is done."""
+        """End receiving; return the uncommitted messages after the last concurrent `add` is done."""
         with self._lock:
             self._closed = True
             self._room.notify_all()
@@ -192,7 +192,7 @@ class Intake:
             return self._take_batch()
 
     def finish(self) -> dict[str, str]:
-        """Ends the heartbeat and drops uncommitted messages; returns their handles for release."""
+        """End the heartbeat and drop uncommitted messages; return their handles for release."""
         with self._lock:
             self._closed = self._finished = True
             self._room.notify_all()
@@ -200,19 +200,19 @@ class Intake:
             return self._in_flight.take_uncommitted()
 
     def handles(self, message_ids: Iterable[str]) -> dict[str, str]:
-        """Returns the newest handles of those messages that are still in flight."""
+        """Return the newest handles of those messages that are still in flight."""
         with self._lock:
             return self._in_flight.handles(message_ids)
 
     def end_deletion(self, used: Mapping[str, str]) -> list[str]:
-        """Records a deletion with these handles; returns messages redelivered in the meantime."""
+        """Record a deletion with these handles; return messages redelivered in the meantime."""
         with self._lock:
             again = self._in_flight.finish(used)
             self._room.notify_all()
             return again
 
     def wait_for_heartbeat(self) -> dict[str, str] | None:
-        """Waits until messages need a heartbeat; returns their handles, or None at the end."""
+        """Wait until messages need a heartbeat; return their handles, or None at the end."""
         with self._lock:
             while not self._finished:
                 now = self._clock.monotonic()
@@ -224,19 +224,19 @@ class Intake:
         return None
 
     def end_heartbeat(self, used: Mapping[str, str], failed: Iterable[str], at: float) -> None:
-        """Records an extension with these handles by a call that began at `at`."""
+        """Record an extension with these handles by a call that began at `at`."""
         with self._lock:
             self._in_flight.extend(used, failed, at)
 
     def pause_heartbeat(self, seconds: float) -> None:
-        """Waits before the next attempt, but not beyond the end of the run."""
+        """Wait before the next attempt, but not beyond the end of the run."""
         until = self._clock.monotonic() + seconds
         with self._lock:
             while not self._finished and (left := until - self._clock.monotonic()) > 0:
                 self._clock.wait(self._beat, left)
 
     def in_flight_count(self) -> int:
-        """Returns the number of messages received and not deleted."""
+        """Return the number of messages received and not deleted."""
         with self._lock:
             return len(self._in_flight)
 
@@ -257,7 +257,7 @@ class Intake:
             )
 
     def keep_polling(self) -> None:
-        """Restarts the count of empty polls because the queue reports more messages."""
+        """Restart the count of empty polls because the queue reports more messages."""
         with self._lock:
             if self.emptiness:
                 self.emptiness.reset()

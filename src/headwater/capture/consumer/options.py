@@ -33,7 +33,7 @@ class ConsumerOptions:
 
 
 def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> ConsumerOptions:
-    """Returns the options of a source; without a queue configuration those of an in-process queue."""
+    """Return the options of a source; without a queue configuration those of an in-process queue."""
     if queue is None:
         return ConsumerOptions(
             batch_seconds=capture.batch_seconds,

@@ -20,7 +20,7 @@ class MessageReading:
 
 
 def read_message(message: Message, parse: MessageParser) -> MessageReading:
-    """Parses a message: good records become events, and only the bad parts become quarantine items."""
+    """Parse a message: good records become events, and only the bad parts become quarantine items."""
     parsed = parse(message.body, message.attributes)
     source: EventSource = (
         "listing" if message.attributes.get(SOURCE_ATTRIBUTE) == "listing" else "notification"

@@ -48,7 +48,7 @@ class Receivers:
         self._threads: list[threading.Thread] = []
 
     def start(self, count: int) -> None:
-        """Starts the threads; all but the first sleep until they are needed."""
+        """Start the threads; all but the first sleep until they are needed."""
         self._threads = [
             threading.Thread(target=self._run, args=(index,), name=f"receive-{index}", daemon=True)
             for index in range(count)
@@ -57,7 +57,7 @@ class Receivers:
             thread.start()
 
     def join(self, seconds: float) -> None:
-        """Waits for the threads, `seconds` in total.
+        """Wait for the threads, `seconds` in total.
 
         A thread that still waits for messages is abandoned: it releases the messages it receives.
         """
@@ -82,7 +82,7 @@ class Receivers:
             self._intake.fail(error)
 
     def poll(self, asked: int) -> Sequence[Message] | None:
-        """Receives once and passes the messages on; returns None after a transient failure."""
+        """Receive once and pass the messages on; return None after a transient failure."""
         started = self._clock.monotonic()
         messages = self._receive(asked, started)
         self._intake.end_call(asked, messages, started)
@@ -98,7 +98,7 @@ class Receivers:
             is_hopeless = not self._has_answered and started - self._started >= self._patience
             if not error.retryable or is_hopeless:
                 raise
-            log.warning("the queue does not answer; trying again", error=error.message)
+            log.warning("queue unavailable; retrying", error=error.message)
             return None
         self._has_answered = True
         return messages

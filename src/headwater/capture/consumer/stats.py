@@ -64,7 +64,7 @@ class StatsCounter:
         self._skipped: Counter[str] = Counter()
 
     def add(self, name: StatName, amount: int = 1) -> None:
-        """Increases a counter by `amount`."""
+        """Increase a counter by `amount`."""
         if not amount:
             return
         with self._lock:
@@ -74,12 +74,12 @@ class StatsCounter:
             self.metrics.count(metric, amount)
 
     def add_skipped(self, skipped: Counter[str]) -> None:
-        """Counts skipped parts by reason."""
+        """Count skipped parts by reason."""
         with self._lock:
             self._skipped += skipped
 
     def read(self) -> CaptureStats:
-        """Returns the current counts."""
+        """Return the current counts."""
         with self._lock:
             counts = self._counts
             return CaptureStats(

@@ -29,7 +29,7 @@ class Bounds:
 def choose_settled_before(
     started_at: datetime, settle: timedelta, captured_until: datetime | None
 ) -> datetime:
-    """Returns the time before which a state is judged: its notification had `settle` to be captured.
+    """Return the time before which a state is judged: its notification had `settle` to be captured.
 
     Notifications sent after `captured_until` may still wait in the queue, however old they are;
     None: none waits.
@@ -38,7 +38,7 @@ def choose_settled_before(
 
 
 def decide(compared: Comparison, bounds: Bounds) -> Decision:
-    """Returns the verdict, or `unsettled` or `excluded` if the bounds do not allow it."""
+    """Return the verdict, or `unsettled` or `excluded` if the bounds do not allow it."""
     verdict = compared.verdict
     if verdict == "same":
         return verdict
@@ -62,7 +62,7 @@ class EventOrigin:
 
 
 def build_event(compared: Comparison, origin: EventOrigin) -> CapturedEvent:
-    """Builds the event of a difference, without a sequencer: any real event of the object takes precedence.
+    """Build the event of a difference, without a sequencer: any real event of the object takes precedence.
 
     `received_at` is the start of the listing: a real event after it takes precedence. It also puts all events
     of a pass, resumed or not, into one partition, which prevents duplicates.

@@ -35,7 +35,7 @@ class TableObservations(Protocol):
     """The objects that a data table observed in the bucket, with or without an event."""
 
     def read_seen(self) -> DataFrame | None:
-        """Returns `bucket`, `key` and `seen_after`, the time of the newest event received; None if empty.
+        """Return `bucket`, `key` and `seen_after`, the time of the newest event received; None if empty.
 
         Raises `LakeError`.
         """
@@ -54,7 +54,7 @@ class KnownStates:
         return self._events.append(batch)
 
     def iter_known(self, bucket: str, prefix: str = "", start_after: str = "") -> Iterator[KnownState]:
-        """Yields objects that exist according to the events, in the order of their keys. Raises `LakeError`.
+        """Yield objects that exist according to the events, in the order of their keys. Raises `LakeError`.
 
         Reads the events committed at the time of the call. Spark sorts them into ranges of keys, which are
         returned one after the other.
@@ -77,7 +77,7 @@ class KnownStates:
         return self._iter_rows(ordered)
 
     def _select_seen(self, bucket: str) -> DataFrame | None:
-        """Selects one row per key: several tables may have observed it."""
+        """Select one row per key: several tables may have observed it."""
         frames = [frame for frame in (table.read_seen() for table in self._tables) if frame is not None]
         if not frames:
             return None
@@ -101,7 +101,7 @@ class KnownStates:
 
 
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Selects the objects that exist according to the events, one row per key.
+    """Select the objects that exist according to the events, one row per key.
 
     Columns: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one
     row per key with `seen_after`.
@@ -124,7 +124,7 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
 
 
 def _fold_events(events: DataFrame) -> DataFrame:
-    """Returns for every key its object (`state`, else null), its cleaning, and the time of its last event."""
+    """Return for every key its object (`state`, else null), its cleaning, and the time of its last event."""
     grouped = _group_events(events)
     created, removed = F.col("created"), F.col("removed")
     is_version_gone = F.col("version_removed").isNotNull() & (
@@ -150,7 +150,7 @@ def _fold_events(events: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame) -> DataFrame:
-    """Selects for every key the newest event of each kind."""
+    """Select for every key the newest event of each kind."""
     from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
     is_removal = F.col("kind") == "removed"
     # For any sender: removing a version other than the newest does not change the current object.
@@ -177,7 +177,7 @@ def _is_cleaning() -> Column:
 
 
 def _newest(which: Column, order: Column) -> Column:
-    """Returns the newest of these events, or null."""
+    """Return the newest of these events, or null."""
     fields = ("kind", "etag", "version_id", "size", "event_time", "received_at")
     event = F.struct(*fields, F.struct("order_key", "event_time").alias("order"))
     return F.max_by(F.when(which, event), F.when(which, order))

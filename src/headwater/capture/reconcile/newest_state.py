@@ -29,7 +29,7 @@ CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
 
 
 def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:
-    """Returns the objects of a bucket that exist according to the events, in the order of their keys.
+    """Return the objects of a bucket that exist according to the events, in the order of their keys.
 
     `seen` maps a key to the time of the newest event received by a table that observed an object there.
     """
@@ -62,7 +62,7 @@ def _tells(event: ObjectEvent) -> bool:
 
 
 def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, datetime | None]:
-    """Returns the current object, or None, and the time of the object's last event."""
+    """Return the current object, or None, and the time of the object's last event."""
     about_content = [stored for stored in events if stored.event.event_name not in CLEANINGS]
     listings = [s for s in about_content if s.source == "listing" and s.event.order_key is None]
     sent = [stored.event for stored in about_content if stored not in listings]

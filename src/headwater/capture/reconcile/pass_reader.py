@@ -12,7 +12,7 @@ _COLUMNS = tuple(field.name for field in fields(ReconcilePass))
 def read_last_pass(
     path: str, bucket: str, prefix: str, storage_options: Mapping[str, str] = NO_OPTIONS
 ) -> ReconcilePass | None:
-    """Returns the pass that began last, finished or not; None if there is none. Raises `LakeError`."""
+    """Return the pass that began last, finished or not; None if there is none. Raises `LakeError`."""
     reader = SnapshotReader(path, storage_options)
     if not reader.exists() or not reader.schema.names:
         return None

@@ -37,11 +37,11 @@ class PassTable:
         self._table = KeyedTable(spark, path, "reconciles", PASS_SCHEMA, ("pass_id",))
 
     def save(self, done: ReconcilePass) -> None:
-        """Saves the pass in one commit. Raises `LakeError`."""
+        """Save the pass in one commit. Raises `LakeError`."""
         self._table.write_rows([astuple(done)])
 
     def list_passes(self, bucket: str, prefix: str) -> list[ReconcilePass]:
-        """Lists the passes of one bucket and prefix, about one a day. Raises `LakeError`."""
+        """List the passes of one bucket and prefix, about one a day. Raises `LakeError`."""
         with explained_lake(self._path):
             table = self._table.read()
             if table is None:

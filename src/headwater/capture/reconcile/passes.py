@@ -37,16 +37,16 @@ class ReconcilePass:
 
     @property
     def differences(self) -> int:
-        """Returns the number of objects whose events differ from the listing."""
+        """Return the number of objects whose events differ from the listing."""
         return self.missing + self.changed + self.vanished
 
     def add(self, **counts: int) -> "ReconcilePass":
-        """Returns a copy with these counters increased."""
+        """Return a copy with these counters increased."""
         return replace(self, **{name: getattr(self, name) + count for name, count in counts.items()})
 
 
 def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime) -> ReconcilePass | None:
-    """Returns the pass to resume: the newest of that listing, if it is neither finished nor too old."""
+    """Return the pass to resume: the newest of that listing, if it is neither finished nor too old."""
     newest = max((p for p in passes if p.listing == listing), key=lambda p: p.started_at, default=None)
     if newest is None or newest.finished_at is not None or now - newest.started_at >= RESUMABLE:
         return None
@@ -54,11 +54,11 @@ def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime
 
 
 def find_last_finished(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
-    """Returns the pass that finished last."""
+    """Return the pass that finished last."""
     finished = [p for p in passes if p.finished_at is not None and p.listing != START]
     return max(finished, key=lambda p: (p.finished_at, p.started_at), default=None)
 
 
 def find_first(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:
-    """Returns the first pass ever: older objects existed before headwater."""
+    """Return the first pass ever: older objects existed before headwater."""
     return min(passes, key=lambda p: p.started_at, default=None)

@@ -40,7 +40,7 @@ class AppendedEvents(Protocol):
 
     @property
     def events(self) -> int:
-        """Returns the number of events that were new to the table."""
+        """Return the number of events that were new to the table."""
         ...
 
 
@@ -48,11 +48,11 @@ class ReconcileEventLog(Protocol):
     """The part of the events table that a reconcile needs."""
 
     def iter_known(self, bucket: str, prefix: str, start_after: str) -> Iterator[KnownState]:
-        """Yields objects that exist according to the events, in the order of keys. Raises `LakeError`."""
+        """Yield objects that exist according to the events, in the order of keys. Raises `LakeError`."""
         ...
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendedEvents:
-        """Commits the batch, all or nothing. Raises `LakeError`."""
+        """Commit the batch, all or nothing. Raises `LakeError`."""
         ...
 
 
@@ -60,11 +60,11 @@ class PassLog(Protocol):
     """Stores passes."""
 
     def save(self, done: ReconcilePass) -> None:
-        """Writes a pass, or its newest state. Raises `LakeError`."""
+        """Write a pass, or its newest state. Raises `LakeError`."""
         ...
 
     def list_passes(self, bucket: str, prefix: str) -> list[ReconcilePass]:
-        """Lists all saved passes. Raises `LakeError`."""
+        """List all saved passes. Raises `LakeError`."""
         ...
 
 
@@ -125,7 +125,7 @@ class Reconciler:
         self._counts: Counter[str] = Counter()
 
     def run(self, stop: threading.Event) -> ReconcilePass:
-        """Resumes an unfinished pass or begins one; `finished_at` is None if `stop` was set first.
+        """Resume an unfinished pass or begin one; `finished_at` is None if `stop` was set first.
 
         Raises `SourceError` if the bucket cannot be listed and `LakeError` if a table cannot be used. Events
         emitted before are kept, and the next run resumes after them.
@@ -133,7 +133,7 @@ class Reconciler:
         return deque(self.iter_progress(stop), maxlen=1).pop()
 
     def iter_progress(self, stop: threading.Event) -> Iterator[ReconcilePass]:
-        """Runs like `run`, with a pause before the first key, after each key and after each commit."""
+        """Run like `run`, and yield before the first key, after each key and after each commit."""
         past = self._passes.list_passes(self._listing.bucket, self._listing.prefix)
         done = self._begin(past)
         yield done
@@ -147,7 +147,7 @@ class Reconciler:
         listing, now = self._listing, self._clock.now()
         unfinished = None if self._options.dry_run else find_unfinished(past, listing.name, now)
         if unfinished:
-            log.info("an unfinished reconcile is gone on with", after=unfinished.cursor)
+            log.info("resuming interrupted reconcile", after=unfinished.cursor)
             return unfinished
         return begin_pass(listing, now)
 
@@ -199,7 +199,7 @@ class Reconciler:
         )
 
     def _take(self, compared: Comparison, bounds: Bounds, origin: EventOrigin) -> None:
-        """Counts one key, and adds its event to the batch if there is a difference."""
+        """Count one key, and add its event to the batch if there is a difference."""
         if compared.listed is not None:
             self._counts["listed"] += 1
         decision = decide(compared, bounds)
@@ -213,7 +213,7 @@ class Reconciler:
             self._batch.append(build_event(compared, origin))
 
     def _commit(self, done: ReconcilePass, cursor: str) -> ReconcilePass:
-        """Commits the events since the last commit; returns the updated pass."""
+        """Commit the events since the last commit; return the updated pass."""
         if self._batch and not self._options.dry_run:
             self._counts["emitted"] += self._events.append(self._batch).events
             crash_point("after_reconcile_commit")
@@ -229,12 +229,12 @@ class Reconciler:
 
 
 def begin_pass(listing: Listing, now: datetime) -> ReconcilePass:
-    """Creates a pass that has not started yet."""
+    """Create a pass that has not started yet."""
     return ReconcilePass(uuid.uuid4().hex, listing.bucket, listing.prefix, listing.name, listing.as_of or now)
 
 
 def ensure_first_pass(listing: Listing, passes: PassLog, now: datetime) -> None:
-    """Records when headwater first used a bucket, to recognise older objects later."""
+    """Record when headwater first used a bucket, to recognise older objects later."""
     if not passes.list_passes(listing.bucket, listing.prefix):
         started = replace(begin_pass(listing, now), listing=START, finished_at=now)
         passes.save(started)

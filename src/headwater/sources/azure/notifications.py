@@ -36,7 +36,7 @@ def is_azure_event(record: object) -> bool:
 
 
 def parse_azure_event(record: object) -> tuple[ObjectEvent, ...]:
-    """Parses one event; a rename gives two: removed at the old path, then created at the new one.
+    """Parse one event; a rename gives two: removed at the old path, then created at the new one.
 
     Raises:
         UnusableRecordError: not a storage event, or a field is missing or unusable.
@@ -63,14 +63,18 @@ def _event_type(record: Mapping[str, object]) -> str:
 def _parse_subject(subject: str) -> tuple[str, str]:
     match = _SUBJECT.fullmatch(subject)
     if match is None:
-        raise UnusableRecordError("missing_field", f"subject names no container and blob: {quote(subject)}")
+        raise UnusableRecordError(
+            "missing_field", f"subject does not name a container and a blob: {quote(subject)}"
+        )
     return match[1], match[2]
 
 
 def _parse_blob_url(url: str) -> tuple[str, str]:
     match = _BLOB_URL.fullmatch(url)
     if match is None:
-        raise UnusableRecordError("missing_field", f"sourceUrl names no container and blob: {quote(url)}")
+        raise UnusableRecordError(
+            "missing_field", f"sourceUrl does not name a container and a blob: {quote(url)}"
+        )
     try:
         return match[1], unquote(match[2], errors="strict")
     except UnicodeDecodeError:

@@ -36,7 +36,7 @@ def is_gcs_push(body: Mapping[str, object]) -> bool:
 
 
 def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
-    """Parses a pulled message: `text` is the payload, empty with payload format `NONE`.
+    """Parse a pulled message: `text` is the payload, empty with payload format `NONE`.
 
     Raises:
         UnusableRecordError: the payload is not JSON, or a field is missing or unusable.
@@ -50,7 +50,7 @@ def parse_gcs_pull(text: str, attributes: Mapping[str, object]) -> ObjectEvent:
 
 
 def parse_gcs_push(body: Mapping[str, object]) -> ObjectEvent:
-    """Parses a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
+    """Parse a push request: attributes and base64 payload under `message`. Raises as `parse_gcs_pull`."""
     message = read_object(body, "message")
     data = message.get("data")
     try:
@@ -83,7 +83,7 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
 
 
 def _build_generation_order_key(generation: str | None, kind: EventKind) -> str | None:
-    """Builds an order key from the generation: there is no sequencer, and an overwrite's events share a time.
+    """Build an order key from the generation: there is no sequencer, and an overwrite's events share a time.
 
     Generations are microseconds of equal width. The removal of a generation comes after its creation and
     before the next generation: an overwrite sends both, in any order.

@@ -38,12 +38,12 @@ class LocalCleaner:
         except OSError as error:
             raise SourceError(
                 f"{listed.key!r} in {self._root} could not be cleaned: {error}",
-                hint="give the user that runs headwater the right to write there, or set clean_source to off",
+                hint="grant the user that runs headwater write permission, or set clean_source to off",
             ) from error
         return "cleaned"
 
     def close(self) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def _act(self, path: Path, key: str) -> None:
         if self._target.action == "move":
@@ -70,7 +70,7 @@ def _move(path: Path, moved: Path) -> None:
 
 
 def build_local_cleaner(source: "SourceConfig") -> LocalCleaner:
-    """Builds the cleaner of a folder. Raises `ConfigError` if nothing is to be cleaned."""
+    """Build the cleaner of a folder. Raises `ConfigError` if nothing is to be cleaned."""
     if source.type != "local" or source.clean_source == "off":
         raise ConfigError(f"no files to clean: type {source.type!r}, clean_source {source.clean_source!r}")
     return LocalCleaner(source.path, CleanTarget(source.clean_source, str(source.clean_source_move_to or "")))

@@ -48,22 +48,22 @@ class ListedFile(ListedObject):
 
 
 def build_file_etag(status: os.stat_result) -> str:
-    """Returns the etag of a file, which changes with the modification time or the size."""
+    """Return the etag of a file, which changes with the modification time or the size."""
     return f"{status.st_mtime_ns:x}-{status.st_size:x}"
 
 
 def name_content(etag: str, digest: str) -> str:
-    """Returns the etag of a content: that of its file, with the digest if known."""
+    """Return the etag of a content: that of its file, with the digest if known."""
     return f"{etag}-{digest}" if digest else etag
 
 
 def read_modified(status: os.stat_result) -> datetime:
-    """Returns the modification time, clamped to 1970 to 2261: programs may set any."""
+    """Return the modification time, clamped to 1970 to 2261: programs may set any."""
     return _EPOCH + timedelta(microseconds=min(max(status.st_mtime_ns // 1000, 0), _LAST_MICROS))
 
 
 def build_listed_file(key: str, status: os.stat_result) -> ListedFile:
-    """Returns a file as a listing contains it."""
+    """Return a file as a listing contains it."""
     identity = f"{status.st_ctime_ns:x}-{status.st_ino:x}"
     return ListedFile(
         key,
@@ -77,7 +77,7 @@ def build_listed_file(key: str, status: os.stat_result) -> ListedFile:
 
 
 def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
-    """Returns a digest of a file's content: empty if unreadable, None if it is no longer `found`.
+    """Return a digest of a file's content: empty if unreadable, None if it is no longer `found`.
 
     Of a large file it covers some parts, spread evenly. It must only distinguish files written at the same
     nanosecond with the same size.
@@ -95,7 +95,7 @@ def read_digest(path: str | os.PathLike[str], found: ListedFile) -> str | None:
 
 
 def compute_digest(file: BinaryIO, size: int) -> str:
-    """Returns the digest that `read_digest` computes, for an open file of `size` bytes."""
+    """Return the digest that `read_digest` computes, for an open file of `size` bytes."""
     digest = hashlib.blake2b(digest_size=8)
     for start in _choose_parts(size):
         file.seek(start)
@@ -125,7 +125,7 @@ def is_utf8(name: str) -> bool:
 
 
 def show_name(name: str) -> str:
-    """Returns a printable name, with bytes that are not UTF-8 as `\\xff`."""
+    """Return a printable name, with bytes that are not UTF-8 as `\\xff`."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -148,7 +148,7 @@ class LocalLister:
         real_root = os.path.realpath(self._root)
         if not Path(real_root).is_dir():
             raise SourceUnavailableError(
-                f"the source folder {self._root} is not there", hint="mount or create it; nothing was lost"
+                f"the source folder {self._root} does not exist", hint="mount or create it; no data was lost"
             )
         found = self._walk(str(self._root), "", prefix, real_root, (real_root,))
         return (listed for listed in found if listed.key > start_after) if start_after else found
@@ -176,7 +176,7 @@ class LocalLister:
                     yield listed
 
     def _scan(self, folder: str, key: str) -> list[tuple[str, "os.DirEntry[str]"]]:
-        """Yields entries in the order of their keys: a folder sorts by its name with the slash."""
+        """Yield entries in the order of their keys: a folder sorts by its name with the slash."""
         found = []
         try:
             with os.scandir(folder) as entries:
@@ -200,10 +200,10 @@ class LocalLister:
 
     def _may_follow(self, key: str, real: str, real_root: str, ancestors: tuple[str, ...]) -> bool:
         if not _is_inside(real, real_root):
-            self._report(key, "link_leads_out", f"it leads to {real}")
+            self._report(key, "link_leads_out", f"the link leads to {real}")
             return False
         if real in ancestors:
-            self._report(key, "link_loop", f"it leads to {real}, which holds it")
+            self._report(key, "link_loop", f"the link leads to {real}, which contains it")
             return False
         return True
 
@@ -213,7 +213,7 @@ class LocalLister:
             if is_link:
                 real = os.path.realpath(entry.path)
                 if not _is_inside(real, real_root):
-                    self._report(key, "link_leads_out", f"it leads to {real}")
+                    self._report(key, "link_leads_out", f"the link leads to {real}")
                     return None
             status = entry.stat()
         except OSError:

@@ -42,7 +42,7 @@ _TRIES_WHILE_CHANGING = 3
 
 
 def resolve_key(ref: ObjectRef) -> Path:
-    """Returns the path of `ref` with symbolic links resolved, which must be inside the bucket's folder.
+    """Return the path of `ref` with symbolic links resolved, which must be inside the bucket's folder.
 
     Raises ObjectForbiddenError if it is not. Raises ObjectMissingError for keys that no listed file can have:
     empty, or with `.` or empty parts, which would name another key's file.
@@ -51,7 +51,7 @@ def resolve_key(ref: ObjectRef) -> Path:
     if ".." in parts or ref.key.startswith("/") or "\0" in ref.key:
         raise _escapes(ref)
     if not all(parts) or "." in parts:
-        raise ObjectMissingError(f"{ref.key!r} in {ref.bucket} does not exist: it is no file's key")
+        raise ObjectMissingError(f"{ref.key!r} in {ref.bucket} does not exist: not a valid file key")
     root = Path(ref.bucket)
     try:
         folder, path = root.resolve(), root.joinpath(*parts).resolve()
@@ -64,7 +64,7 @@ def resolve_key(ref: ObjectRef) -> Path:
 
 def _escapes(ref: ObjectRef) -> ObjectForbiddenError:
     return ObjectForbiddenError(
-        f"key {ref.key!r} leads out of the folder {ref.bucket}",
+        f"key {ref.key!r} leads outside the folder {ref.bucket}",
         hint="only files inside the source folder are read; put the file itself there, not a link",
     )
 
@@ -81,9 +81,7 @@ class LocalObjectStore:
                 return content
             if ref.etag is not None:
                 raise ObjectSupersededError(f"{path} changed while it was read")
-        raise ObjectUnavailableError(
-            f"{path} keeps changing while it is read", hint="it is read again when it rests"
-        )
+        raise ObjectUnavailableError(f"{path} keeps changing while it is read", hint="it will be retried")
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
         """See `ObjectStore.state`."""
@@ -103,12 +101,12 @@ class LocalObjectStore:
         return _to_state(status, digest or "")
 
     def uri(self, ref: ObjectRef) -> str:
-        """Returns `file:/folder/key`, as Hadoop writes it."""
+        """Return `file:/folder/key`, as Hadoop writes it."""
         return f"file:{Path(ref.bucket).absolute().joinpath(ref.key.lstrip('/'))}"
 
 
 def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectContent | None:
-    """Returns the file's content, or None if it changed during the read."""
+    """Return the file's content, or None if it changed during the read."""
     try:
         # O_NONBLOCK: opening a pipe must not wait for its writer. O_NOFOLLOW: the path is resolved, so a link
         # there was created concurrently.
@@ -125,7 +123,7 @@ def _read_once(path: Path, ref: ObjectRef, max_bytes: int | None) -> ObjectConte
     digest = compute_digest(io.BytesIO(data), len(data)) if _needs_digest(after, ref) else ""
     state = _to_state(after, digest)
     if ref.etag not in (None, state.etag):
-        raise ObjectSupersededError(f"{path} has another content of the same size and modification time")
+        raise ObjectSupersededError(f"{path} has other content of the same size and modification time")
     return ObjectContent(data, state)
 
 
@@ -161,19 +159,20 @@ def _translate(error: OSError, ref: ObjectRef) -> HeadwaterError:
         return ObjectMissingError(f"{where} does not exist")
     if error.errno in _DENIED:
         return ObjectForbiddenError(
-            f"{where} may not be read: {error.strerror}", hint="give the user that runs headwater read access"
+            f"{where} cannot be read: {error.strerror}",
+            hint="grant read access to the user that runs headwater",
         )
-    return ObjectUnavailableError(f"{where} cannot be read now: {error}", hint="it is tried again")
+    return ObjectUnavailableError(f"{where} cannot be read now: {error}", hint="it will be retried")
 
 
 def _ensure_folder(ref: ObjectRef) -> None:
     # Without this check, an unmounted source folder would look like the removal of every object.
     if not Path(ref.bucket).is_dir():
         raise SourceUnavailableError(
-            f"the source folder {ref.bucket} is not there", hint="mount or create it; nothing was lost"
+            f"the source folder {ref.bucket} does not exist", hint="mount or create it; no data was lost"
         )
 
 
 def build_local_store(_config: "ObjectStoreConfig") -> LocalObjectStore:
-    """Builds a store for any folder; the configuration has no settings for files."""
+    """Build a store for any folder; the configuration has no settings for files."""
     return LocalObjectStore()

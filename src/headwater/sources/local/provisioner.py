@@ -39,5 +39,5 @@ class LocalProvisioner:
 def build_local_provisioner(
     _source: "SourceConfig", _lake: str, _scope: ProvisioningScope, _parse: MessageParser
 ) -> LocalProvisioner:
-    """Builds the provisioner of a folder."""
+    """Build the provisioner of a folder."""
     return LocalProvisioner()

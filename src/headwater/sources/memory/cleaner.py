@@ -33,4 +33,4 @@ class MemoryCleaner:
         return "cleaned"
 
     def close(self) -> None:
-        """Does nothing."""
+        """Do nothing."""

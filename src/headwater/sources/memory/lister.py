@@ -12,11 +12,11 @@ class MemoryLister:
         self._objects = {listed.key: listed for listed in objects}
 
     def put(self, listed: ListedObject) -> None:
-        """Adds an object, or replaces the one under its key."""
+        """Add an object, or replace the one under its key."""
         self._objects[listed.key] = listed
 
     def remove(self, key: str) -> None:
-        """Removes an object if it exists."""
+        """Remove an object if it exists."""
         self._objects.pop(key, None)
 
     def iter_objects(self, prefix: str = "", start_after: str = "") -> Iterator[ListedObject]:

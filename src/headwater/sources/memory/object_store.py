@@ -22,7 +22,7 @@ class MemoryObjectStore:
     _lock: Lock = field(default_factory=Lock)
 
     def put(self, bucket: str, key: str, data: bytes) -> ObjectState:
-        """Writes a new version and returns its state."""
+        """Write a new version and return its state."""
         with self._lock:
             versions = self._versions.setdefault((bucket, key), [])
             etag = hashlib.md5(data, usedforsecurity=False).hexdigest()
@@ -31,7 +31,7 @@ class MemoryObjectStore:
         return state
 
     def remove(self, bucket: str, key: str) -> None:
-        """Removes the object; its versions can still be read by their ids."""
+        """Remove the object; its versions can still be read by their ids."""
         with self._lock:
             self._versions.setdefault((bucket, key), []).append(None)
 
@@ -62,16 +62,16 @@ class MemoryObjectStore:
         return found.state if found else None
 
     def uri(self, ref: ObjectRef) -> str:
-        """Returns `memory://bucket/key`."""
+        """Return `memory://bucket/key`."""
         return f"memory://{ref.bucket}/{ref.key}"
 
 
 @cache
 def load_memory_store(name: str = "default") -> MemoryObjectStore:  # noqa: ARG001 - the cache's key
-    """Returns the process's store of that name, as `ObjectStoreConfig(kind="memory", name=...)` does."""
+    """Return the process's store of that name, as `ObjectStoreConfig(kind="memory", name=...)` does."""
     return MemoryObjectStore()
 
 
 def build_memory_store(config: "ObjectStoreConfig") -> MemoryObjectStore:
-    """Returns the store named by `config.name`."""
+    """Return the store named by `config.name`."""
     return load_memory_store(config.name)

@@ -67,7 +67,7 @@ class MemoryQueue:
         message_id: str | None = None,
         timeout: float | None = None,
     ) -> str:
-        """Adds a message and returns its id; waits while the queue is full, at most `timeout` seconds.
+        """Add a message and return its id; wait while the queue is full, at most `timeout` seconds.
 
         A `message_id` that is already in the queue adds nothing. Raises `SourceUnavailableError` if the queue
         stayed full, and `SourceError` if it is closed.
@@ -87,7 +87,7 @@ class MemoryQueue:
         while len(self._messages) >= self._capacity and not self._closed:
             left = None if deadline is None else deadline - self._clock.monotonic()
             if left is not None and left <= 0:
-                raise SourceUnavailableError(f"the queue is full: {self._capacity} messages wait")
+                raise SourceUnavailableError(f"the queue is full: {self._capacity} messages are waiting")
             self._clock.wait(self._left, left)
         if self._closed:
             raise SourceError("the queue is closed")
@@ -184,7 +184,7 @@ class MemoryQueue:
             return QueueDepth(visible, len(self._messages) - visible)
 
     def close(self) -> None:
-        """Wakes all waiting threads; every later `send` and `receive` raises `SourceError`."""
+        """Wake all waiting threads; every later `send` and `receive` raises `SourceError`."""
         with self._lock:
             self._closed = True
             self._arrived.notify_all()
@@ -192,5 +192,5 @@ class MemoryQueue:
 
 
 def build_memory_queue(_source: "SourceConfig") -> MemoryQueue:
-    """Builds a queue for a folder's announcements; it needs no settings."""
+    """Build a queue for a folder's announcements; it needs no settings."""
     return MemoryQueue()

@@ -1,1 +1,1 @@
-"""What the parsers of all senders' notifications share. Pure."""
+"""Code shared by the notification parsers of all senders. Pure."""

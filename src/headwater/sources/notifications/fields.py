@@ -11,31 +11,31 @@ _NOTHING: Mapping[str, object] = {}
 
 
 def quote(value: object) -> str:
-    """Returns `value` for messages: short, escaped, safe to write and to print."""
+    """Return `value` for messages: short, escaped, safe to write and to print."""
     return ascii(value[:80]) if isinstance(value, str) else f"a JSON {type(value).__name__}"
 
 
 def read_object(parent: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Returns the object under `name`, or an empty one, so that its fields are missing."""
+    """Return the object under `name`, or an empty one, so that its fields are missing."""
     value = parent.get(name)
     return value if isinstance(value, dict) else _NOTHING
 
 
 def read_text(parent: Mapping[str, object], name: str) -> str:
-    """Returns the text under `name`.
+    """Return the text under `name`.
 
     Raises:
         UnusableRecordError: `missing_field` if it is absent, empty or not text; `bad_encoding`.
     """
     value = parent.get(name)
     if not isinstance(value, str) or not value:
-        state = "missing" if value is None else "empty" if value == "" else "not a text"
+        state = "missing" if value is None else "empty" if value == "" else "not text"
         raise UnusableRecordError("missing_field", f"{name} is {state}")
     return ensure_utf8(value, name)
 
 
 def read_optional_text(parent: Mapping[str, object], name: str) -> str | None:
-    """Returns the text under `name`; None if it is absent or empty.
+    """Return the text under `name`; None if it is absent or empty.
 
     Raises:
         UnusableRecordError: `unknown_shape` if it is not text; `bad_encoding`.
@@ -44,19 +44,19 @@ def read_optional_text(parent: Mapping[str, object], name: str) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise UnusableRecordError("unknown_shape", f"{name} is not a text")
+        raise UnusableRecordError("unknown_shape", f"{name} is not text")
     return ensure_utf8(value, name)
 
 
 def ensure_utf8(text: str, name: str) -> str:
-    """Returns `text`, or raises `UnusableRecordError` (`bad_encoding`) if UTF-8 cannot encode it."""
+    """Return `text`, or raise `UnusableRecordError` (`bad_encoding`) if UTF-8 cannot encode it."""
     if not text.isascii() and not is_utf8(text):
-        raise UnusableRecordError("bad_encoding", f"{name} cannot be written as UTF-8")
+        raise UnusableRecordError("bad_encoding", f"{name} cannot be encoded as UTF-8")
     return text
 
 
 def decode_form_key(key: str) -> str:
-    """Decodes the form encoding of a key, once; a `%` without two hex digits stays.
+    """Decode the form encoding of a key, once; a `%` without two hex digits stays.
 
     Raises:
         UnusableRecordError: `bad_encoding` if the escapes are not UTF-8. Replacing them, as
@@ -69,7 +69,7 @@ def decode_form_key(key: str) -> str:
 
 
 def read_size(parent: Mapping[str, object], name: str) -> int | None:
-    """Returns the size in bytes, sent as a number or as digits; None if it is absent or empty.
+    """Return the size in bytes, sent as a number or as digits; None if it is absent or empty.
 
     Raises:
         UnusableRecordError: `unknown_shape` if it is anything else, negative or beyond 64 bits.
@@ -86,6 +86,6 @@ def read_size(parent: Mapping[str, object], name: str) -> int | None:
 
 
 def read_etag(parent: Mapping[str, object], name: str) -> str | None:
-    """Returns the ETag without the quotes that some senders add; a `-N` suffix stays."""
+    """Return the ETag without the quotes that some senders add; a `-N` suffix stays."""
     etag = read_optional_text(parent, name)
     return (etag.strip('"') or None) if etag else None

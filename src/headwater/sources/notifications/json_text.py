@@ -29,7 +29,7 @@ _ASCII_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 def parse_json(text: str) -> object:
-    """Parses a whole JSON text; one leading byte order mark is ignored.
+    """Parse a whole JSON text; one leading byte order mark is ignored.
 
     Raises:
         UnusableRecordError: `malformed_json`, for any parser error.
@@ -46,7 +46,7 @@ def parse_json(text: str) -> object:
 
 
 def to_json(value: object) -> str:
-    """Returns compact JSON text that can always be written as UTF-8.
+    """Return compact JSON text that can always be written as UTF-8.
 
     Raises:
         UnusableRecordError: `malformed_json`, if the value is nested too deeply.
@@ -60,7 +60,7 @@ def to_json(value: object) -> str:
         if not text.isascii() and not is_utf8(text):
             text = _ASCII_ENCODER.encode(value)
     except (RecursionError, ValueError, TypeError):
-        raise UnusableRecordError("malformed_json", "cannot be written back as JSON") from None
+        raise UnusableRecordError("malformed_json", "cannot be serialized as JSON") from None
     return text
 
 

@@ -21,7 +21,7 @@ _MAX_EPOCH_SECONDS = 10**11
 
 
 def read_time(parent: Mapping[str, object], name: str) -> datetime:
-    """Returns the time under `name` in UTC, truncated to microseconds; without a zone it is UTC.
+    """Return the time under `name` in UTC, truncated to microseconds; without a zone it is UTC.
 
     Raises:
         UnusableRecordError: `missing_field` if it is absent or not a usable time.
@@ -45,7 +45,7 @@ def read_time(parent: Mapping[str, object], name: str) -> datetime:
 
 
 def read_time_or_epoch(parent: Mapping[str, object], name: str) -> datetime:
-    """Returns the time as `read_time` does; a number counts as seconds since 1970."""
+    """Return the time as `read_time` does; a number counts as seconds since 1970."""
     value = parent.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return read_time(parent, name)

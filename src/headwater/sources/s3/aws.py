@@ -1,4 +1,4 @@
-"""What all clients of AWS and compatible services share; the only module that knows their error codes."""
+"""Code shared by all clients of AWS and compatible services; the only module that knows their error codes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -90,12 +90,12 @@ class AwsPlace:
 
 
 def error_code(error: ClientError) -> str:
-    """Returns the code without its namespace: SQS sends `AWS.SimpleQueueService.NonExistentQueue`."""
+    """Return the code without its namespace: SQS sends `AWS.SimpleQueueService.NonExistentQueue`."""
     return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
 
 
 def error_status(error: ClientError) -> int:
-    """Returns the HTTP status, or 0 if there is none."""
+    """Return the HTTP status, or 0 if there is none."""
     return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
 
 
@@ -116,13 +116,13 @@ def is_wrong_region(error: ClientError) -> bool:
 
 
 def find_credentials_hint(error: ClientError) -> str:
-    """Returns a fix for rejected credentials; empty for other errors."""
+    """Return a fix for rejected credentials; empty for other errors."""
     code = error_code(error)
     text = str(error.response.get("Error", {}).get("Message", ""))
     # "Signature expired: ... is now earlier than ..." arrives as an invalid signature, but the clock is
     # wrong.
     if code in _CLOCK or (code in _WRONG_SECRET and re.search(r"expired|not yet current", text)):
-        return "the clock of this machine is off by minutes: set it (timedatectl, chrony, ntpd)"
+        return "the clock of this machine is off by minutes: synchronize it (timedatectl, chrony, ntpd)"
     if code in _WRONG_SECRET:
         return "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY or the profile"
     if code in _EXPIRED:
@@ -131,14 +131,14 @@ def find_credentials_hint(error: ClientError) -> str:
         return "the session token is not valid: check AWS_SESSION_TOKEN"
     if code in _WRONG_KEY:
         return (
-            "the access key is not known there: check AWS_ACCESS_KEY_ID or the profile, "
+            "the access key is unknown to the service: check AWS_ACCESS_KEY_ID or the profile, "
             "the endpoint and the region"
         )
     return ""
 
 
 def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
-    """Converts a failure at a queue or bucket into headwater's error, with a fix."""
+    """Convert a failure at a queue or bucket into headwater's error, with a fix."""
     if isinstance(error, ClientError):
         return _explain_answer(error, place)
     if isinstance(error, NO_CREDENTIALS):
@@ -146,14 +146,14 @@ def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
     if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
         return SourceUnavailableError(
             f"{place.name} does not answer: {error}",
-            hint=f"check the network and {place.setting}.endpoint; it is tried again",
+            hint=f"check the network and {place.setting}.endpoint; the request will be retried",
         )
     return SourceError(f"{place.name}: {error}", hint=f"check {place.setting} and the AWS configuration")
 
 
 @contextmanager
 def asking(place: AwsPlace, service: str) -> Iterator[None]:
-    """Converts AWS errors raised inside; an access-denied error names the missing right.
+    """Convert AWS errors raised inside; an access-denied error names the missing right.
 
     `service` is the prefix of the service's rights: `sqs`, `s3`, `events`.
     """
@@ -169,7 +169,7 @@ def _explain_denial(error: ClientError, place: AwsPlace, service: str) -> Creden
     right = f"{service}:{_RIGHTS.get(error.operation_name, error.operation_name)}"
     return CredentialsError(
         f"{place.name}: {right} is denied: {error_code(error)}",
-        hint=f"allow {right} there; `headwater plan --policies` prints all that the role set-up needs",
+        hint=f"allow {right}; `headwater plan --policies` prints all permissions of the role set-up",
     )
 
 
@@ -185,7 +185,7 @@ def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
     if code in {"NoSuchBucket", "404"}:
         return BucketNotFoundError(
             f"{place.name} does not exist: {code}",
-            hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` makes a bucket",
+            hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` creates a bucket",
         )
     credentials_hint = find_credentials_hint(error)
     if credentials_hint:
@@ -193,7 +193,7 @@ def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
     if is_denied(error):
         return CredentialsError(says, hint=place.rights)
     if is_wrong_region(error):
-        return SourceError(says, hint=f"it is in another region: set {place.setting}.region")
+        return SourceError(says, hint=f"the bucket is in another region: set {place.setting}.region")
     if is_busy(error):
-        return SourceUnavailableError(says, hint="it is tried again")
+        return SourceUnavailableError(says, hint="the request will be retried")
     return SourceError(says, hint=f"check {place.setting} in the configuration")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_TAGS = 10
 _HEADERS = ("CacheControl", "ContentDisposition", "ContentEncoding", "ContentLanguage", "ContentType")
-_RIGHTS = "`headwater plan --policies` prints all that the role ingest needs"
+_RIGHTS = "`headwater plan --policies` prints all permissions of the role ingest"
 _ABSENT = frozenset({"404", "NoSuchKey"})
 
 
@@ -65,7 +65,7 @@ class S3Cleaner:
                 raise
 
     def close(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         self._client.close()
 
     def _clean(self, listed: ListedObject) -> CleanResult:
@@ -91,8 +91,8 @@ class S3Cleaner:
             return
         if len(tags) > MAX_TAGS:
             raise ObjectForbiddenError(
-                f"{key!r} has {len(old)} tags already, and an object can have {MAX_TAGS}",
-                hint="take one away; it is tried again",
+                f"{key!r} already has {len(old)} tags; an object can have at most {MAX_TAGS}",
+                hint="remove tags; the object will be retried",
             )
         tag_set: list[TagTypeDef] = [{"Key": name, "Value": value} for name, value in tags.items()]
         self._client.put_object_tagging(**which, Tagging={"TagSet": tag_set})
@@ -131,7 +131,7 @@ def _to_seconds(time: datetime) -> int:
 
 
 def build_s3_cleaner(source: "SourceConfig") -> S3Cleaner:
-    """Builds the cleaner of a bucket. Raises `ConfigError` if nothing is to be cleaned, and `SourceError`."""
+    """Build the cleaner of a bucket. Raises `ConfigError` if nothing is to be cleaned, and `SourceError`."""
     if source.type != "s3" or source.clean_source == "off":
         raise ConfigError(f"no bucket to clean: type {source.type!r}, clean_source {source.clean_source!r}")
     target = CleanTarget(source.clean_source, source.clean_source_target, source.clean_source_tags)

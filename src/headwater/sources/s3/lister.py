@@ -26,7 +26,7 @@ _PATIENT = Config(
     tcp_keepalive=True,
 )
 _LIST_RIGHTS = (
-    "allow s3:ListBucket on the bucket, or do without: "
+    "allow s3:ListBucket on the bucket, or disable listing: "
     "reconcile: {include_existing_files: false, backfill_interval: off}"
 )
 _FETCH_RIGHTS = "allow s3:GetObject on the inventory's objects"
@@ -76,13 +76,13 @@ class S3Lister:
                 return
             if not token:
                 raise SourceError(
-                    f"the listing of bucket {self._bucket} says that it goes on, and not where",
-                    hint="the store at source.endpoint does not speak ListObjectsV2 in full",
+                    f"the listing of bucket {self._bucket} is truncated, but has no continuation token",
+                    hint="the store at source.endpoint does not fully support ListObjectsV2",
                 )
             request["ContinuationToken"] = token
 
     def close(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         self._client.close()
 
 
@@ -103,7 +103,7 @@ class S3Files:
         self._client = client
 
     def fetch(self, uri: str, target: Path) -> None:
-        """Downloads a file to this machine.
+        """Download a file to this machine.
 
         Raises `UsageError` if there is none, `SourceError` if it cannot be read.
         """
@@ -118,7 +118,7 @@ class S3Files:
 
 
 def build_listing_client(source: "S3SourceConfig") -> "S3Client":
-    """Builds a client that retries a busy store for long. Raises `SourceError` if that fails."""
+    """Build a client that retries a busy store for a long time. Raises `SourceError` if that fails."""
     try:
         session = boto3.session.Session()
         return session.client(

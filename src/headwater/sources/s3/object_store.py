@@ -45,9 +45,9 @@ _BODY_ATTEMPTS = 3
 _IMPOSSIBLE_CODES = frozenset({"KeyTooLongError", "InvalidArgument", "InvalidURI"})
 
 _FORBIDDEN_HINTS = {
-    "AccessDenied": "allow s3:GetObject, s3:GetObjectVersion and kms:Decrypt; without s3:ListBucket a "
-    "missing key is denied too",
-    "InvalidObjectState": "it is archived: restore it, then `headwater quarantine retry`",
+    "AccessDenied": "allow s3:GetObject, s3:GetObjectVersion and kms:Decrypt; without s3:ListBucket, "
+    "S3 also denies access to missing keys",
+    "InvalidObjectState": "the object is archived: restore it, then run `headwater quarantine retry`",
     # A 404, but an event of another bucket must not block the others, and must not count as a removal.
     "NoSuchBucket": "no such bucket at this endpoint: check `source.bucket` and `source.endpoint`",
 }
@@ -85,7 +85,7 @@ class S3ObjectStore:
         return _to_state(answer)
 
     def uri(self, ref: ObjectRef) -> str:
-        """Returns `s3a://bucket/key`, or the configured scheme."""
+        """Return `s3a://bucket/key`, or the configured scheme."""
         return f"{self._scheme}://{ref.bucket}/{ref.key}"
 
     def _read_once(self, ref: ObjectRef, max_bytes: int | None) -> ObjectContent:
@@ -101,7 +101,7 @@ class S3ObjectStore:
                 return ObjectContent(body.read(), state)
             except BotoCoreError as error:
                 raise ObjectUnavailableError(
-                    f"the body of {self.uri(ref)} broke off: {error}", hint="it is tried again"
+                    f"the body of {self.uri(ref)} was truncated: {error}", hint="it will be retried"
                 ) from error
 
     def _translate(self, error: Exception, ref: ObjectRef) -> HeadwaterError:
@@ -115,9 +115,9 @@ class S3ObjectStore:
             )
         if isinstance(error, ParamValidationError):
             return ObjectForbiddenError(
-                f"{where} cannot be asked for: {error}", hint="no object has such a name"
+                f"{where} cannot be requested: {error}", hint="no object can have this name"
             )
-        return ObjectUnavailableError(f"{where} could not be read: {error}", hint="it is tried again")
+        return ObjectUnavailableError(f"{where} could not be read: {error}", hint="it will be retried")
 
 
 def _build_request(ref: ObjectRef) -> "GetObjectRequestTypeDef":
@@ -143,7 +143,7 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
     status = error_status(error)
     credentials_hint = find_credentials_hint(error)
     if credentials_hint:
-        return CredentialsError(f"{where} may not be read: {code}", hint=credentials_hint)
+        return CredentialsError(f"{where} cannot be read: {code}", hint=credentials_hint)
     if is_wrong_region(error):
         return SourceError(f"bucket {ref.bucket} is in another region: {error}", hint="set `source.region`")
     if status == 412:
@@ -152,13 +152,13 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
     if code not in _FORBIDDEN_HINTS and (status in (404, 405) or code in _IMPOSSIBLE_CODES):
         return ObjectMissingError(f"{where} does not exist ({code})")
     if is_busy(error):
-        return ObjectUnavailableError(f"{where} could not be read: {code}", hint="it is tried again")
+        return ObjectUnavailableError(f"{where} could not be read: {code}", hint="it will be retried")
     hint = _FORBIDDEN_HINTS.get(code, _FORBIDDEN_HINTS["AccessDenied"])
-    return ObjectForbiddenError(f"{where} may not be read: {code}", hint=hint)
+    return ObjectForbiddenError(f"{where} cannot be read: {code}", hint=hint)
 
 
 def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
-    """Builds a store with the default credential chain of its process."""
+    """Build a store with the default credential chain of its process."""
     # A separate session: boto3's default one is not thread-safe while it builds a client.
     session = boto3.session.Session()
     path_style = config.path_style if config.path_style is not None else config.endpoint is not None

@@ -157,7 +157,7 @@ class SqsQueue:
         return failed
 
     def _send(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> _Failures:
-        """Sends one batch and retries transient failures; returns what still failed."""
+        """Send one batch and retry transient failures; return what still failed."""
         failed, left = self._send_once(send, batch)
         for pause in RETRY_SECONDS:
             if not left:
@@ -168,7 +168,7 @@ class SqsQueue:
         return {**failed, **left}
 
     def _send_once(self, send: _SendBatch, batch: Sequence[tuple[str, str]]) -> tuple[_Failures, _Failures]:
-        """Returns permanent failures and retryable ones: reasons by message id."""
+        """Return permanent failures and retryable ones: reasons by message id."""
         try:
             # Ids local to the batch: another service's message ids may be invalid in SQS.
             entries = send([(str(at), handle) for at, (_, handle) in enumerate(batch)])
@@ -209,12 +209,12 @@ def _to_source_error(error: AwsError, url: str) -> SourceError:
 
 
 def name_queue(name: str) -> AwsPlace:
-    """Returns the queue's name for error messages, given its URL or name."""
+    """Return the queue's name for error messages, given its URL or name."""
     return AwsPlace(f"queue {name}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
-    """Returns endpoint and region of a queue, each None if AWS's own chain decides."""
+    """Return endpoint and region of a queue, each None if AWS's own chain decides."""
     if queue.url is None:
         return queue.endpoint, queue.region
     parts = urlsplit(queue.url)
@@ -226,7 +226,7 @@ def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
 
 
 def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
-    """Returns endpoint and region of the queue and related resources, each None as in `find_endpoint`.
+    """Return endpoint and region of the queue and related resources, each None as in `find_endpoint`.
 
     A queue without a URL is expected in the region of the bucket.
     """
@@ -237,7 +237,7 @@ def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
 
 
 def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
-    """Builds a client for the queue of a source. Raises `ConfigError` if no region is found."""
+    """Build a client for the queue of a source. Raises `ConfigError` if no region is found."""
     name = source.queue.url or name_resources(source)
     endpoint, region = find_queue_place(source)
     try:
@@ -261,7 +261,7 @@ def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
 
 
 def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
-    """Returns the configured URL, else that of the queue which `headwater up` creates.
+    """Return the configured URL, else that of the queue which `headwater up` creates.
 
     Raises `QueueNotFoundError` if there is none by that name, and the errors of `explain_aws_failure`.
     """
@@ -274,15 +274,15 @@ def find_queue_url(client: "SQSClient", source: "S3SourceConfig") -> str:
         reason = _to_source_error(error, name)
         if isinstance(reason, QueueNotFoundError):
             hint = (
-                f"is source.bucket right ({source.bucket})? `headwater up` creates its queue; if there is "
-                "one by another name, set source.queue.url"
+                f"check source.bucket ({source.bucket}); `headwater up` creates its queue. If the queue has "
+                "another name, set source.queue.url"
             )
             raise QueueNotFoundError(f"there is no queue {name}", hint=hint) from error
         raise reason from error
 
 
 def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
-    """Builds the queue of an S3 source.
+    """Build the queue of an S3 source.
 
     Raises `ConfigError` if no region is found, and the errors of `find_queue_url`.
     """

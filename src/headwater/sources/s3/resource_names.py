@@ -15,12 +15,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def name_resources(source: "S3SourceConfig") -> str:
-    """Returns the configured name, else one derived from bucket and prefix only; at most 75 characters."""
+    """Return the configured name, else one derived from bucket and prefix only; at most 75 characters."""
     return source.resources.name or derive_name(source.bucket, source.prefix)
 
 
 def derive_name(bucket: str, prefix: str = "") -> str:
-    """Returns `headwater-BUCKET`, with a digest of both if bucket or prefix are not valid in a name."""
+    """Return `headwater-BUCKET`, with a digest of both if bucket or prefix are not valid in a name."""
     whole = f"headwater-{bucket}"
     if not prefix and not _UNSAFE.search(whole) and len(whole) <= MAX_NAME:
         return whole
@@ -29,18 +29,18 @@ def derive_name(bucket: str, prefix: str = "") -> str:
 
 
 def name_queue_of(source: "S3SourceConfig") -> str:
-    """Returns the queue's name: the last part of its URL if that is configured."""
+    """Return the queue's name: the last part of its URL if that is configured."""
     url = source.queue.url
     return url.rstrip("/").rsplit("/", 1)[-1] if url else name_resources(source)
 
 
 def name_rule(name: str) -> str:
-    """Returns a valid EventBridge name."""
+    """Return a valid EventBridge name."""
     return name if len(name) <= MAX_RULE_NAME else _end_with(name, digest(name), MAX_RULE_NAME)
 
 
 def digest(*parts: str) -> str:
-    """Returns eight hex digits that identify the texts."""
+    """Return eight hex digits that identify the texts."""
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:8]
 

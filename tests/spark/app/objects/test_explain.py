@@ -66,7 +66,7 @@ def test_object_in_quarantine_is_reported_with_its_reason(lake: FolderLake, spar
 @pytest.mark.parametrize(
     ("key", "status", "reason"),
     [
-        ("things/never.json", "unknown", "no event has told of it"),
+        ("things/never.json", "unknown", "no event names it"),
         ("private/x.json", "filtered", "things: path, more: ignore_prefix"),
     ],
 )
@@ -79,5 +79,5 @@ def test_why_nothing_is_known(
 
 
 def test_address_outside_the_source_is_rejected(lake: FolderLake, spark: SparkSession) -> None:
-    with pytest.raises(UsageError, match="not below the source folder"):
+    with pytest.raises(UsageError, match="not in the source folder"):
         explain(lake, spark, "/elsewhere/a.json")

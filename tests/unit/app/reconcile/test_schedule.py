@@ -99,7 +99,7 @@ def test_a_pass_waits_until_capture_has_caught_up_however_long_that_takes(
     assert rig.until == [NOW + timedelta(seconds=started - 60)]
     # Printed, or logged once another test has set logging up.
     said = capsys.readouterr().out + caplog.text
-    assert said.count("reconcile waits until capture has caught up") == 1
+    assert said.count("reconcile is waiting for capture to catch up") == 1
 
 
 def test_every_pass_waits_not_just_the_first() -> None:

@@ -48,7 +48,7 @@ def test_lock_of_files_is_tried_in_the_lake_and_leaves_nothing(tmp_path):
     write_bundle(tmp_path / "home", LOCK_CLASSES["file_system"])
     before = sorted(tmp_path.rglob("*"))
     found = look(tmp_path, {"provider": "file_system"})
-    assert found["lock"] == ("ok", f"{tmp_path / 'lake'}: of two writers one makes the lock's file")
+    assert found["lock"] == ("ok", f"{tmp_path / 'lake'}: only one of two writers creates the lock file")
     assert found["lock.class"][0] == "ok"
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -61,7 +61,7 @@ def test_folder_that_only_spark_reaches_is_a_warning(tmp_path):
 def test_class_that_is_in_no_jar_is_a_problem(tmp_path):
     write_bundle(tmp_path / "home", LOCK_CLASSES["file_system"])
     status, detail = look(tmp_path, {"provider": "in_process"})["lock.class"]
-    assert (status, "InProcessLockProvider is in none of hudi-spark" in detail) == ("problem", True)
+    assert (status, "InProcessLockProvider is not in any of hudi-spark" in detail) == ("problem", True)
 
 
 def test_lock_class_is_checked_only_with_jars(tmp_path):
@@ -75,10 +75,10 @@ def test_server_is_asked_whether_it_listens(tmp_path, provider):
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         lock = {"provider": provider, "address": f"{scheme}{address}", **extra}
-        assert look(tmp_path, lock)["lock"] == ("ok", f"{address} answers")
+        assert look(tmp_path, lock)["lock"] == ("ok", f"{address} is reachable")
     status, detail = look(tmp_path, lock)["lock"]
     assert status == "problem"
-    assert detail.startswith(f"{address} does not answer")
+    assert detail.startswith(f"cannot connect to {address}")
 
 
 def test_dynamodb_that_does_not_answer_is_a_problem(tmp_path, monkeypatch):

@@ -74,12 +74,12 @@ def test_idle_worker_error_names_the_setting(tmp_path):
     app = App(build(tmp_path, FILES))
     assert list_served(app, []) == ["half", "left"]
     assert list_served(app, ["left"]) == ["left"]
-    with pytest.raises(UsageError, match="plain leaves nothing to") as plain:
+    with pytest.raises(UsageError, match="plain leaves no services to") as plain:
         list_served(app, ["plain"])
     assert plain.value.hint == "set tables.plain.services"
     with pytest.raises(UsageError, match="nowhere is not configured"):
         list_served(app, ["nowhere"])
-    with pytest.raises(UsageError, match="no table leaves anything"):
+    with pytest.raises(UsageError, match="no table leaves services"):
         list_served(App(build(tmp_path, tables={"plain": TABLES["plain"]})), [])
 
 

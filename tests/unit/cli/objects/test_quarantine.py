@@ -138,7 +138,7 @@ def test_unknown_id_exits_2_and_names_the_nearest(config):
 def test_show_in_an_empty_quarantine_exits_2(empty_lake):
     done = run(empty_lake, "show", "abc")
     assert done.exit_code == 2
-    assert "nothing in quarantine has the id 'abc'" in done.stderr
+    assert "no quarantined item has the id 'abc'" in done.stderr
 
 
 @pytest.mark.parametrize("args", [("list", "--level", "nope"), ("list", "--since", "yesterday")])

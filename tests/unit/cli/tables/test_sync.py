@@ -48,7 +48,7 @@ def test_catalog_outage_is_exit_code_1_and_in_status(config: Path) -> None:
 def test_own_tables_are_not_synced(config: Path) -> None:
     done = run(config, "table", "events", "sync")
     assert done.exit_code == 2
-    assert "no catalog is told of events" in done.stderr
+    assert "events is not a table that catalogs sync" in done.stderr
 
 
 @pytest.mark.usefixtures("no_google")

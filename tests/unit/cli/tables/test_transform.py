@@ -22,7 +22,7 @@ tables:
     [
         (["order"], "no table 'order'"),
         (["items"], "table items has no `transform`"),
-        (["orders", "--step", "3"], "table orders has no step 3"),
+        (["orders", "--step", "3"], "table orders has no transform 3"),
         (["orders"], "tables.orders.transform[1].hash: needs a salt: set the environment variable"),
     ],
 )

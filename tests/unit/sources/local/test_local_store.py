@@ -38,7 +38,7 @@ def test_keys_that_leave_the_folder_are_forbidden(folder: Path, key: str) -> Non
 def test_links_that_leave_the_folder_are_forbidden(folder: Path, target: str) -> None:
     (folder / "link").symlink_to(target)
 
-    with pytest.raises(ObjectForbiddenError, match="leads out of the folder"):
+    with pytest.raises(ObjectForbiddenError, match="leads outside the folder"):
         STORE.read(ref(folder, "link"))
 
 
@@ -72,7 +72,7 @@ def test_a_file_without_read_permission_is_forbidden(folder: Path) -> None:
     (folder / "x").write_text("x")
     (folder / "x").chmod(0)
 
-    with pytest.raises(ObjectForbiddenError, match="may not be read"):
+    with pytest.raises(ObjectForbiddenError, match="cannot be read: "):
         STORE.read(ref(folder, "x"))
 
 
@@ -89,9 +89,9 @@ def test_a_touched_file_is_another_state(folder: Path) -> None:
 def test_missing_root_folder_is_no_removal_of_its_objects(folder: Path) -> None:
     gone = folder / "unmounted"
 
-    with pytest.raises(SourceUnavailableError, match="is not there"):
+    with pytest.raises(SourceUnavailableError, match=r"the source folder .* does not exist"):
         STORE.read(ref(gone, "x"))
-    with pytest.raises(SourceUnavailableError, match="is not there"):
+    with pytest.raises(SourceUnavailableError, match=r"the source folder .* does not exist"):
         STORE.state(ref(gone, "x"))
 
 
@@ -122,7 +122,7 @@ def test_content_is_distinguished_from_other_content_of_equal_size_and_time(fold
     assert STORE.read(ref(folder, "f")).state.etag == first
     assert build_file_etag(write_old(path, "two")) == etag
 
-    with pytest.raises(ObjectSupersededError, match="another content of the same size"):
+    with pytest.raises(ObjectSupersededError, match="other content of the same size"):
         STORE.read(ref(folder, "f", first))
     present = STORE.state(ref(folder, "f", first))
     assert present is not None

@@ -27,7 +27,7 @@ def refuse(code: str, status: int = 400) -> ClientError:
         ("InvalidToken", 400, CredentialsError, "AWS_SESSION_TOKEN"),
         ("RequestTimeTooSkewed", 403, CredentialsError, "clock"),
         ("PermanentRedirect", 301, SourceError, "source.region"),
-        ("SlowDown", 503, SourceUnavailableError, "again"),
+        ("SlowDown", 503, SourceUnavailableError, "retried"),
         ("Whatever", 400, SourceError, "source"),
     ],
 )

@@ -113,8 +113,8 @@ def test_in_flight_limit_is_not_an_empty_queue(scripted: ScriptedQueue) -> None:
         ("ExpiredToken", "", 400, CredentialsError, "log in"),
         ("InvalidClientTokenId", "", 403, CredentialsError, "access key"),
         ("AccessDenied", "", 403, CredentialsError, "sqs:ReceiveMessage"),
-        ("RequestThrottled", "", 400, SourceUnavailableError, "again"),
-        ("Whatever", "", 503, SourceUnavailableError, "again"),
+        ("RequestThrottled", "", 400, SourceUnavailableError, "retried"),
+        ("Whatever", "", 503, SourceUnavailableError, "retried"),
         ("Whatever", "", 400, SourceError, "source.queue"),
     ],
 )

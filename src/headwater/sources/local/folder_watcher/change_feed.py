@@ -31,7 +31,7 @@ class FolderChangeFeed:
         self._identity = find_identity(root)
         if self._identity is None:
             raise SourceUnavailableError(
-                f"the source folder {root} is not there", hint="it is watched again when it is back"
+                f"the source folder {root} does not exist", hint="watching resumes when it is back"
             )
         self._notify = _watch(root)
 
@@ -42,7 +42,7 @@ class FolderChangeFeed:
         self._notify.close()
 
     def wait(self, seconds: float, stop: threading.Event) -> list[str]:
-        """Waits at most `seconds` or until `stop` is set; returns changed paths, parents before children.
+        """Wait at most `seconds` or until `stop` is set; return changed paths, parents before children.
 
         The folder's own path means that changes may have been missed anywhere in it.
         """
@@ -52,7 +52,7 @@ class FolderChangeFeed:
         except WatchfilesRustInternalError as error:
             # The path is not UTF-8. The library raises the error again at every later call, so the watch
             # restarts.
-            log.debug("the watch is restarted", error=str(error))
+            log.debug("watch restarted", error=str(error))
             self._restart()
             stop.wait(_RESTART_PAUSE_SECONDS)
             return [str(self._root)]
@@ -69,7 +69,7 @@ class FolderChangeFeed:
 
 
 def find_identity(folder: Path) -> tuple[int, int] | None:
-    """Returns device and inode of a folder; None if it does not exist."""
+    """Return device and inode of a folder; None if it does not exist."""
     try:
         status = folder.stat()
     except OSError:
@@ -78,12 +78,12 @@ def find_identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _watch(root: Path) -> RustNotify:
-    """Raises `SourceUnavailableError` if the folder no longer exists."""
+    """Start to watch the folder. Raises `SourceUnavailableError` if it no longer exists."""
     try:
         return _open_watch(root, force_polling=False)
     except OSError as error:
         log.warning(
-            "changes cannot be watched; looking at all files every two seconds instead",
+            "cannot watch for changes; polling all files every two seconds",
             error=str(error),
             hint="raise fs.inotify.max_user_watches (sysctl)",
         )
@@ -91,7 +91,7 @@ def _watch(root: Path) -> RustNotify:
         return _open_watch(root, force_polling=True)
     except OSError as error:
         raise SourceUnavailableError(
-            f"the source folder {root} cannot be watched: {error}", hint="it is watched again when it is back"
+            f"the source folder {root} cannot be watched: {error}", hint="watching resumes when it is back"
         ) from error
 
 

@@ -23,12 +23,12 @@ _COARSE_CLOCK = 5
 
 
 def read_file_clock() -> int:
-    """Returns nanoseconds of the kernel's clock for file timestamps; it lags by a few milliseconds."""
+    """Return nanoseconds of the kernel's clock for file timestamps; it lags by a few milliseconds."""
     return time.clock_gettime_ns(_COARSE_CLOCK) if sys.platform == "linux" else time.time_ns()
 
 
 def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, from_listing: bool) -> str:
-    """Builds the body for an existing file, with values that distinguish equal etags."""
+    """Build the body for an existing file, with values that distinguish equal etags."""
     described = {"key": key, "size": size, "eTag": file.etag}
     told = {"identity": file.identity, "digest": file.digest}
     return _build(
@@ -37,7 +37,7 @@ def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, 
 
 
 def build_removed_message(bucket: str, key: str, order: int, *, from_listing: bool) -> str:
-    """Builds the body for a deleted file."""
+    """Build the body for a deleted file."""
     return _build(bucket, "ObjectRemoved:Delete", {"key": key}, order, _name_source(from_listing))
 
 
@@ -65,5 +65,5 @@ def _build(
 
 
 def parse_order(order_key: str) -> int:
-    """Parses the order of a watcher's message from the order key of its event."""
+    """Parse the order of a watcher's message from the order key of its event."""
     return int(order_key[:_SEQUENCER_DIGITS], 16)

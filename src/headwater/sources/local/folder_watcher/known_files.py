@@ -40,7 +40,7 @@ class FolderChanges:
 
 
 def choose_order(known: KnownFile | None, moment_ns: int) -> int:
-    """Returns the order of a key's next event: its time, but always after the known order.
+    """Return the order of a key's next event: its time, but always after the known order.
 
     Clocks run backwards, those of network folders differ, and a rename keeps a file's change time.
     """
@@ -60,7 +60,7 @@ def may_differ(known: KnownFile | None, found: ListedFile) -> bool:
 
 
 def judge_file(known: KnownFile | None, found: ListedFile, digest: str) -> KnownFile:
-    """Returns the current state of the file; one with `known.order` need not be announced.
+    """Return the current state of the file; one with `known.order` need not be announced.
 
     `digest` is of its content, empty if unreadable. The etag of a new event ends in it: modification time
     and size do not identify a content. Events of older releases have etags without it.
@@ -87,7 +87,7 @@ class KnownFiles:
         self._present = sorted(key for key, file in self._files.items() if file.is_present)
 
     def get(self, key: str) -> KnownFile | None:
-        """Returns the last known file of the key, even if it was deleted."""
+        """Return the last known file of the key, even if it was deleted."""
         return self._files.get(key)
 
     def is_present(self, key: str) -> bool:
@@ -96,22 +96,22 @@ class KnownFiles:
         return file is not None and file.is_present
 
     def put(self, key: str, file: KnownFile) -> None:
-        """Remembers the newest announcement of a key."""
+        """Remember the newest announcement of a key."""
         if not self.is_present(key):
             insort(self._present, key)
         self._files[key] = file
 
     def remove(self, key: str, order: int) -> None:
-        """Remembers that the removal of a present file was announced."""
+        """Remember that the removal of a present file was announced."""
         self._files[key] = replace(self._files[key], order=order, is_present=False)
         del self._present[bisect_left(self._present, key)]
 
     def list_below(self, prefix: str) -> list[str]:
-        """Lists keys of present files that start with `prefix`, in order."""
+        """List keys of present files that start with `prefix`, in order."""
         return list(self._iter_below(prefix))
 
     def compare(self, listed: Iterable[ListedFile], prefix: str = "") -> FolderChanges:
-        """Returns files listed under `prefix` that may have changed, and known keys absent from the listing.
+        """Return files listed under `prefix` that may have changed, and known keys absent from the listing.
 
         Raises what the listing raises; then nothing has changed.
         """

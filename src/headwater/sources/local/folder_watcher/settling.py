@@ -21,17 +21,17 @@ class Settling:
         return len(self._keys)
 
     def touch(self, key: str, now: float, etag: str | None = None) -> None:
-        """Records a change of `key`; `etag` if the file was read."""
+        """Record a change of `key`; `etag` if the file was read."""
         self._keys.pop(key, None)
         self._keys[key] = _Unsettled(now, etag)
 
     def notice(self, key: str, now: float, etag: str) -> None:
-        """Records that a listing contains `key`, which alone is no change."""
+        """Record that a listing contains `key`, which alone is no change."""
         if key not in self._keys:
             self.touch(key, now, etag)
 
     def take_due(self, now: float) -> list[tuple[str, str | None]]:
-        """Removes the keys that were quiet long enough; returns each with the etag of its last change."""
+        """Remove the keys that were quiet long enough; return each with the etag of its last change."""
         due = []
         for key, unsettled in self._keys.items():
             if unsettled.quiet_since + self._settle_seconds > now:
@@ -42,7 +42,7 @@ class Settling:
         return due
 
     def next_due_at(self) -> float | None:
-        """Returns when the next key will have been quiet long enough; None if there is none."""
+        """Return when the next key will have been quiet long enough; None if there is none."""
         for unsettled in self._keys.values():
             return unsettled.quiet_since + self._settle_seconds
         return None

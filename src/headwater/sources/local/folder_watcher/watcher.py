@@ -85,7 +85,7 @@ class FolderWatcher:
         self._stop = threading.Event()
 
     def announce_existing(self, stop: threading.Event | None = None) -> int:
-        """Announces the differences between the folder and the known files; returns the number of messages.
+        """Announce the differences between the folder and the known files; return the number of messages.
 
         Waits for files that are still being written, at most ten times `settle_seconds`.
         Raises `SourceUnavailableError` if the folder does not exist.
@@ -97,14 +97,14 @@ class FolderWatcher:
         while len(self._settling) and not self._stop.is_set():
             sent += self._announce_settled()
             if self._clock.monotonic() > deadline:
-                log.warning("files are still being written; not announced", files=len(self._settling))
+                log.warning("files are still being written; not announced yet", files=len(self._settling))
                 break
             with pause:
                 self._clock.wait(pause, self._seconds_until_next())
         return sent
 
     def run(self, stop: threading.Event) -> None:
-        """Announces changes until `stop` is set. If the folder disappears, waits until it returns."""
+        """Announce changes until `stop` is set. If the folder disappears, waits until it returns."""
         self._stop = stop
         while not stop.is_set():
             try:
@@ -145,7 +145,7 @@ class FolderWatcher:
         self._next_rescan = min(self._next_rescan, soon)
 
     def _rescan(self) -> int:
-        """Lists the folder and announces or watches differences; returns the number of messages."""
+        """List the folder and announce or watch differences; return the number of messages."""
         started = self._clock.monotonic()
         identity = find_identity(self._root)
         if self._device is None and identity:
@@ -158,7 +158,7 @@ class FolderWatcher:
         return sent
 
     def _compare(self, prefix: str, *, from_listing: bool) -> int:
-        """Announces or watches differences from the known files; the listing is authoritative."""
+        """Announce or watch differences from the known files; the listing is authoritative."""
         changes = self._known.compare(self._lister.iter_objects(prefix), prefix)
         # Removals first: a file and a folder may have exchanged paths.
         sent = sum(self._announce_if_removed(key, from_listing=from_listing) for key in changes.removed)
@@ -176,13 +176,13 @@ class FolderWatcher:
         return sum(self._look(key, etag, from_listing=False) for key, etag in due)
 
     def _look(self, key: str, seen_etag: str | None, *, from_listing: bool) -> int:
-        """Announces the file under `key` if it is new, or later if it changed since it was listed."""
+        """Announce the file under `key` if it is new, or later if it changed since it was listed."""
         try:
             status = (self._root / key).stat()
         except OSError as error:
             if error.errno in _ABSENT:
                 return self._announce_removed(key, from_listing=from_listing)
-            log.warning("a file cannot be looked at", key=key, error=str(error))
+            log.warning("cannot read file status", key=key, error=str(error))
             return 0
         if stat.S_ISDIR(status.st_mode):
             # A folder may have replaced the file.
@@ -272,12 +272,12 @@ class FolderWatcher:
         if path.key in self._reported:
             return
         self._reported.add(path.key)
-        log.warning("not usable", key=ascii(path.key), reason=path.reason, detail=path.detail)
+        log.warning("unusable path", key=ascii(path.key), reason=path.reason, detail=path.detail)
         if path.reason == "bad_name":
             self._send_bad_name(path.key)
 
     def _send_bad_name(self, key: str) -> None:
-        """Announces the file although the parser rejects its key, so that it appears in quarantine."""
+        """Announce the file although the parser rejects its key, so that it appears in quarantine."""
         try:
             status = (self._root / key).lstat()
         except OSError:
@@ -290,7 +290,7 @@ class FolderWatcher:
         self._send(body, from_listing=True, message_id=f"name-{digest}")
 
     def _send(self, body: str, *, from_listing: bool, message_id: str | None = None) -> bool:
-        """Sends a message, waiting while the queue is full; returns False if the watcher was stopped."""
+        """Send a message, waiting while the queue is full; return False if the watcher was stopped."""
         attributes = {SOURCE_ATTRIBUTE: "listing"} if from_listing else {}
         while not self._stop.is_set():
             try:

@@ -52,7 +52,7 @@ class BucketAnswer:
 
 
 def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
-    """Checks credentials, queue, bucket, clock, and the path from the bucket to the queue.
+    """Check credentials, queue, bucket, clock, and the path from the bucket to the queue.
 
     `needs_removals`: some table needs events of deleted objects. A problem that makes other checks
     meaningless replaces their findings.
@@ -71,7 +71,7 @@ def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Cloc
 
 
 def build_s3_client(endpoint: str | None, region: str | None, path_style: bool | None = None) -> "S3Client":
-    """Builds a client that responds or fails soon. Raises `SourceError` if that fails."""
+    """Build a client that responds or fails soon. Raises `SourceError` if that fails."""
     path_style = endpoint is not None if path_style is None else path_style
     try:
         session = boto3.session.Session()
@@ -88,7 +88,7 @@ def build_s3_client(endpoint: str | None, region: str | None, path_style: bool |
 
 
 def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer:
-    """Sends a HEAD request to the bucket. Raises the errors of `explain_aws_failure`."""
+    """Send a HEAD request to the bucket. Raises the errors of `explain_aws_failure`."""
     try:
         answer = client.head_bucket(Bucket=bucket)
     except (BotoCoreError, ClientError) as error:
@@ -98,7 +98,7 @@ def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer
 
 
 def ensure_bucket(source: S3SourceConfig) -> None:
-    """Raises `CredentialsError` if credentials are missing or invalid, `SourceError` without a bucket.
+    """Raise `CredentialsError` if credentials are missing or invalid, `SourceError` without a bucket.
 
     Credentials that may read objects but not list the bucket are sufficient.
     """
@@ -112,12 +112,12 @@ def ensure_bucket(source: S3SourceConfig) -> None:
 
 
 def name_bucket(source: S3SourceConfig) -> AwsPlace:
-    """Returns the bucket's name for error messages."""
+    """Return the bucket's name for error messages."""
     return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
 def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
-    """Puts and deletes a tiny object under an `s3a://` lake, and checks the bucket's region for Spark."""
+    """Put and delete a tiny object under an `s3a://` lake, and check the bucket's region for Spark."""
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
     key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
@@ -135,7 +135,7 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
     # Unlike boto3, Spark's S3A does not follow a store to another region.
     signed_for = storage.region or (FALLBACK_REGION if storage.endpoint else None)
     region = judge_region("lake_storage", headers.get("x-amz-bucket-region"), signed_for, None)
-    there = SetupFinding("lake", "ok", f"{lake} can be written")
+    there = SetupFinding("lake", "ok", f"{lake} is writable")
     return [there, region] if region and region.status != "ok" else [there]
 
 
@@ -147,7 +147,7 @@ def _check_bucket(
     clock: Clock,
 ) -> Iterator[SetupFinding]:
     answer = ask_bucket(client, source.bucket, name_bucket(source))
-    yield SetupFinding(BUCKET, "ok", f"{source.bucket} answers")
+    yield SetupFinding(BUCKET, "ok", f"{source.bucket} is reachable")
     if "date" in answer.headers:
         yield judge_clock(clock.now(), parsedate_to_datetime(answer.headers["date"]))
     region = judge_region("source", answer.region, source.region, client.meta.region_name)
@@ -162,7 +162,7 @@ def _check_bucket(
 
 
 def _read_versioning(client: "S3Client", bucket: str) -> str | SetupFinding:
-    """Returns the bucket's status of versioning, or a finding if it cannot be read."""
+    """Return the bucket's status of versioning, or a finding if it cannot be read."""
     try:
         return client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
     except (BotoCoreError, ClientError) as error:
@@ -184,7 +184,7 @@ def _check_cleaning(
             is_doubt = isinstance(error, CredentialsError)
             yield SetupFinding(name, "warning" if is_doubt else "problem", error.message, error.hint)
         else:
-            yield SetupFinding(name, "ok", f"{target} answers")
+            yield SetupFinding(name, "ok", f"{target} is reachable")
 
 
 def _check_way(
@@ -200,13 +200,15 @@ def _check_way(
 
 def _doubt(name: str, error: AwsError, right: str) -> SetupFinding:
     fix = (
-        f"allow {right} to have it checked" if is_denied(error) else "the store may not support the question"
+        f"allow {right} so that headwater can check it"
+        if is_denied(error)
+        else "the store may not support this request"
     )
     return SetupFinding(name, "warning", f"cannot be checked: {error}", fix)
 
 
 def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:
-    """Returns the error with its code: the response to a HEAD has no body, only a status."""
+    """Return the error with its code: the response to a HEAD has no body, only a status."""
     if not isinstance(error, ClientError):
         return error
     try:

@@ -1,4 +1,4 @@
-"""Checks the credentials that AWS clients of this process find, and sets the clients' patience."""
+"""Checks the credentials that AWS clients of this process find, and sets the clients' timeouts."""
 
 import boto3
 from botocore.config import Config
@@ -19,7 +19,7 @@ QUICK = Config(
 
 
 def check_credentials(*, ask_aws: bool) -> SetupFinding:
-    """Checks that credentials exist and, with `ask_aws`, whose they are. Never shows a part of them.
+    """Check that credentials exist and, with `ask_aws`, get their identity. Never shows a part of them.
 
     Without `ask_aws` no request is sent: credentials of another store must not reach AWS.
     """
@@ -43,11 +43,11 @@ def _ask_identity(session: boto3.session.Session, found: str) -> SetupFinding:
     except ClientError as error:
         hint = find_credentials_hint(error)
         if hint:
-            return SetupFinding(NAME, "problem", f"they are refused: {error}", hint)
-        return SetupFinding(NAME, "ok", f"{found}; whose they are may not be asked")
+            return SetupFinding(NAME, "problem", f"the credentials were rejected: {error}", hint)
+        return SetupFinding(NAME, "ok", f"{found}; no permission to get their identity")
     except BotoCoreError:
         # STS may be unreachable in a closed network in which S3 and SQS are available.
-        return SetupFinding(NAME, "ok", f"{found}; STS, which knows whose they are, does not answer")
+        return SetupFinding(NAME, "ok", f"{found}; their identity is unknown because STS does not answer")
     finally:
         client.close()
     return SetupFinding(NAME, "ok", f"{found}: {answer['Arn']}")

@@ -16,7 +16,7 @@ from headwater.sources.s3.resource_names import name_resources
 
 
 def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
-    """Returns all attributes of the source's queue.
+    """Return all attributes of the source's queue.
 
     Raises `SourceError` (`QueueNotFoundError`, `CredentialsError`, ...), and `ConfigError` if no region is
     found.
@@ -31,7 +31,7 @@ def read_attributes(source: S3SourceConfig) -> Mapping[str, str]:
 
 
 def check_queue(source: S3SourceConfig) -> tuple[Mapping[str, str], list[SetupFinding]]:
-    """Returns the queue's attributes (none if unavailable) and findings; does not judge its policy."""
+    """Return the queue's attributes (none if unavailable) and findings. Does not judge its policy."""
     try:
         attributes = read_attributes(source)
     except HeadwaterError as error:

@@ -24,7 +24,7 @@ class InventoryFiles(Protocol):
     """Access to the manifest and data files."""
 
     def fetch(self, uri: str, target: Path) -> None:
-        """Downloads a file. Raises `UsageError` if there is none, `SourceError` if it is unreadable."""
+        """Download a file. Raises `UsageError` if there is none, `SourceError` if it is unreadable."""
         ...
 
 
@@ -42,7 +42,7 @@ class S3InventoryLister:
 
     @cached_property
     def manifest(self) -> InventoryManifest:
-        """Returns the manifest, fetched once.
+        """Return the manifest, fetched once.
 
         Raises `UsageError` if it is not of this bucket's inventory, and `SourceError` if it is not the one
         that S3 wrote.
@@ -55,7 +55,7 @@ class S3InventoryLister:
         if manifest.bucket != self._bucket:
             raise UsageError(
                 f"{self._uri} is the inventory of bucket {manifest.bucket}",
-                hint=f"source.bucket is {self._bucket}: give an inventory of that one",
+                hint=f"source.bucket is {self._bucket}: specify an inventory of that bucket",
             )
         return manifest
 
@@ -72,14 +72,14 @@ class S3InventoryLister:
         found = _compute_md5(path)
         if found != file.md5:
             raise SourceError(
-                f"{self._address(file)} is not what the manifest says: its MD5 is {found}, "
-                f"not {file.md5} ({path.stat().st_size} bytes of {file.size}); nothing of it was used",
-                hint="fetch the report again, or take another day's",
+                f"{self._address(file)} does not match the manifest: its MD5 is {found}, "
+                f"not {file.md5} ({path.stat().st_size} of {file.size} bytes); none of it was used",
+                hint="download the report again, or use another day's report",
             )
         return path
 
     def _check_manifest(self, manifest: Path) -> None:
-        """Checks the MD5 that S3 writes last, next to the manifest: by then the report is complete."""
+        """Check the MD5 that S3 writes last, next to the manifest: by then the report is complete."""
         uri = self._uri.removesuffix(".json") + ".checksum"
         target = manifest.with_suffix(".checksum")
         try:
@@ -89,9 +89,9 @@ class S3InventoryLister:
         wanted, found = target.read_text("ascii", errors="replace").strip().lower(), _compute_md5(manifest)
         if found != wanted:
             raise SourceError(
-                f"{self._uri} is not the manifest that {uri} was written for: "
-                f"its MD5 is {found}, not {wanted}; nothing of it was used",
-                hint="fetch the report again, or take another day's",
+                f"{self._uri} does not match its checksum file {uri}: "
+                f"its MD5 is {found}, not {wanted}; none of it was used",
+                hint="download the report again, or use another day's report",
             )
 
     def _address(self, file: InventoryFile) -> str:
@@ -118,11 +118,13 @@ class LocalFiles:
             shutil.copyfile(uri, target)
         except (FileNotFoundError, IsADirectoryError) as error:
             raise UsageError(
-                f"{uri}: there is no such file",
-                hint="a copied report has manifest.json in a folder beside data/",
+                f"{uri}: no such file",
+                hint="a copied report has manifest.json in a folder next to data/",
             ) from error
         except OSError as error:
-            raise SourceError(f"{uri} cannot be read: {error.strerror}", hint="check its rights") from error
+            raise SourceError(
+                f"{uri} cannot be read: {error.strerror}", hint="check its permissions"
+            ) from error
 
 
 def _compute_md5(path: Path) -> str:

@@ -50,14 +50,14 @@ class InventoryManifest:
 
 
 def parse_manifest(text: str, name: str) -> InventoryManifest:
-    """Parses a `manifest.json`; errors call it `name`. Raises `UsageError`."""
+    """Parse a `manifest.json`; errors call it `name`. Raises `UsageError`."""
     try:
         data = json.loads(text)
         file_format = data["fileFormat"]
         if file_format not in get_args(InventoryFormat):
             raise UsageError(
-                f"{name}: the inventory's format {file_format!r} is not known",
-                hint=f"it may be {', '.join(get_args(InventoryFormat))}",
+                f"{name}: unknown inventory format {file_format!r}",
+                hint=f"supported formats: {', '.join(get_args(InventoryFormat))}",
             )
         schema = tuple(column.strip() for column in data["fileSchema"].split(","))
         return InventoryManifest(
@@ -74,13 +74,13 @@ def parse_manifest(text: str, name: str) -> InventoryManifest:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{name} is not the manifest of an S3 Inventory report: {type(error).__name__}: {error}",
-            hint="give the address of its manifest.json: "
+            hint="specify the address of its manifest.json: "
             "s3://DESTINATION/PREFIX/BUCKET/CONFIG/2026-01-01T00-00Z/manifest.json",
         ) from error
 
 
 def check_columns(names: "tuple[str, ...] | list[str]", which: int, name: str) -> dict[str, str]:
-    """Maps our names to the file's for its existing columns; `which` spelling: 0 CSV, 1 Parquet and ORC.
+    """Map our names to the file's for its existing columns; `which` spelling: 0 CSV, 1 Parquet and ORC.
 
     Raises `UsageError` if a column required for the comparison is missing.
     """

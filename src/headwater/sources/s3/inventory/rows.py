@@ -25,14 +25,15 @@ _CSV_BLOCK_BYTES = 4 * 1024 * 1024
 
 
 def iter_rows(path: Path, manifest: InventoryManifest, name: str) -> Iterator[pa.RecordBatch]:
-    """Yields batches of `ROW_SCHEMA` in the file's order. Raises `SourceError` for an unreadable file."""
+    """Yield batches of `ROW_SCHEMA` in the file's order. Raises `SourceError` for an unreadable file."""
     readers = {"CSV": _iter_csv, "Parquet": _iter_parquet, "ORC": _iter_orc}
     try:
         for batch in readers[manifest.format](path, manifest, name):
             yield _to_rows(batch, is_csv=manifest.format == "CSV")
     except (pa.ArrowException, OSError) as error:
         raise SourceError(
-            f"{name} cannot be read as {manifest.format}: {error}", hint="is it a file of this inventory?"
+            f"{name} cannot be read as {manifest.format}: {error}",
+            hint="check that it is a file of this inventory",
         ) from error
 
 
@@ -80,7 +81,7 @@ def _rename(batch: pa.RecordBatch, columns: dict[str, str]) -> pa.RecordBatch:
 
 
 def _to_rows(batch: pa.RecordBatch, *, is_csv: bool) -> pa.RecordBatch:
-    """Returns current versions without delete markers."""
+    """Return current versions without delete markers."""
     names = batch.schema.names
     if "is_latest" in names:
         batch = batch.filter(pc.fill_null(batch.column("is_latest"), True))

@@ -1,1 +1,1 @@
-"""Judges what AWS answers about a bucket and its queue: decisions only, no requests."""
+"""Judges the responses of AWS about a bucket and its queue: decisions only, no requests."""

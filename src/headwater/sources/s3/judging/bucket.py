@@ -21,24 +21,24 @@ class QueueView:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> "QueueView | None":
-        """Builds a view from the attributes of a queue; None if they are unavailable."""
+        """Build a view from the attributes of a queue; None if they are unavailable."""
         return cls(attributes["QueueArn"], attributes.get("Policy", "")) if "QueueArn" in attributes else None
 
     @property
     def partition(self) -> str:
-        """Returns the partition: `aws`, `aws-cn`, ..."""
+        """Return the partition: `aws`, `aws-cn`, ..."""
         return self.arn.split(":")[1]
 
     @property
     def region(self) -> str:
-        """Returns the region of the queue."""
+        """Return the region of the queue."""
         return self.arn.split(":")[3]
 
 
 def judge_region(
     section: str, actual: str | None, configured: str | None, used: str | None
 ) -> SetupFinding | None:
-    """Judges whether the bucket is in the requested region; None if its region is unknown.
+    """Judge whether the bucket is in the requested region; None if its region is unknown.
 
     `section` is the configuration's; `used` is the client's region if none is configured.
     """
@@ -46,45 +46,48 @@ def judge_region(
     if not actual:
         return None
     if configured and configured != actual:
-        detail = f"the bucket is in {actual}, requests are for {configured}"
+        detail = f"the bucket is in {actual}, but requests go to {configured}"
         return SetupFinding(name, "problem", detail, f"set {name} to {actual}")
     if not configured and used and used not in (actual, "aws-global"):
-        detail = f"the bucket is in {actual}, requests go to {used} first and are redirected"
+        detail = f"the bucket is in {actual}; requests go to {used} first and are redirected"
         return SetupFinding(name, "warning", detail, f"set {name} to {actual}")
     return SetupFinding(name, "ok", f"the bucket is in {actual}")
 
 
 def judge_versioning(status: str) -> SetupFinding:
-    """Judges which content is read for an event; `status` is `Enabled`, `Suspended` or `off`."""
+    """Judge which content is read for an event; `status` is `Enabled`, `Suspended` or `off`."""
     if status == "Enabled":
-        return SetupFinding(VERSIONING, "ok", "on: each event's very version is read")
-    detail = f"{status.lower()}: an object overwritten before it is read is read as it is then"
+        return SetupFinding(VERSIONING, "ok", "enabled: the exact version of each event is read")
+    detail = f"{status.lower()}: if an object is overwritten before it is read, its new content is read"
     return SetupFinding(VERSIONING, "ok", detail)
 
 
 def judge_cleaning(source: S3SourceConfig, *, is_versioned: bool) -> SetupFinding:
-    """Judges what `clean_source` will do here, and whether that is reversible."""
+    """Judge what `clean_source` will do here, and whether that is reversible."""
     name, days = "source.clean_source", source.clean_source_delay / 86_400
-    when = f"{days:g} days after an object is in all of its tables it is"
-    if source.clean_source == "delete" and not is_versioned:
-        fix = "turn versioning on for the bucket, or set clean_source to move or tag"
-        return SetupFinding(name, "warning", f"{when} deleted for good: the bucket keeps no versions", fix)
-    done = {"tag": "tagged", "move": f"moved to {source.clean_source_move_to}"}
-    return SetupFinding(
-        name, "ok", f"{when} {done.get(source.clean_source, 'deleted, its versions are kept')}"
-    )
+    when = f"{days:g} days after all of its tables contain it"
+    if source.clean_source == "delete":
+        if is_versioned:
+            return SetupFinding(name, "ok", f"an object is deleted {when}; its versions are kept")
+        fix = "enable versioning for the bucket, or set clean_source to move or tag"
+        detail = f"an object is deleted permanently {when}: the bucket keeps no versions"
+        return SetupFinding(name, "warning", detail, fix)
+    done = "tagged" if source.clean_source == "tag" else f"moved to {source.clean_source_move_to}"
+    return SetupFinding(name, "ok", f"an object is {done} {when}")
 
 
 def judge_way(
     routes: tuple[Route, ...], queue: QueueView, wanted: DesiredNotification, bucket_region: str | None
 ) -> list[SetupFinding]:
-    """Judges whether the bucket's events reach the queue, and whether its policy allows them."""
+    """Judge whether the bucket's events reach the queue, and whether its policy allows them."""
     paths = list_paths(routes, queue.arn)
     is_indirect = any(route.kind != "queue" for route in paths)
     findings = judge_routes(routes, wanted)
     if bucket_region and bucket_region != queue.region and not is_indirect:
-        detail = f"the bucket is in {bucket_region}, the queue in {queue.region}: S3 cannot notify across"
-        fix = f"make the queue in {bucket_region}, or go through EventBridge"
+        detail = (
+            f"the bucket is in {bucket_region}, the queue in {queue.region}: S3 cannot notify across regions"
+        )
+        fix = f"create the queue in {bucket_region}, or use EventBridge"
         findings.append(SetupFinding(QUEUE_REGION, "problem", detail, fix))
     sender = _find_sender(paths, f"arn:{queue.partition}:s3:::{wanted.bucket}")
     return [*findings, judge_policy(queue.policy, queue.arn, sender)]

@@ -56,32 +56,32 @@ class DesiredNotification:
 
 
 def list_paths(routes: Iterable[Route], queue_arn: str) -> list[Route]:
-    """Lists the routes that reach the queue directly; if there is none, those that may reach it."""
+    """List the routes that reach the queue directly; if there is none, those that may reach it."""
     routes = list(routes)
     direct = [route for route in routes if route.kind == "queue" and route.target == queue_arn]
     return direct or [route for route in routes if route.kind in ("topic", "eventbridge")]
 
 
 def judge_routes(routes: Sequence[Route], wanted: DesiredNotification) -> list[SetupFinding]:
-    """Returns a finding for each way in which events can be missed, or one that is ok."""
+    """Return a finding for each way in which events can be missed, or one that is ok."""
     paths = list_paths(routes, wanted.queue_arn)
     if not paths:
         return [_judge_no_path(routes, wanted)]
     doubts = [*_judge_indirect(paths), *_judge_events(paths, wanted), *_judge_filters(paths, wanted)]
     if doubts:
         return doubts
-    return [SetupFinding(NAME, "ok", "creations, removals and expirations go straight to the queue")]
+    return [SetupFinding(NAME, "ok", "creations, removals and expirations go directly to the queue")]
 
 
 def _judge_no_path(routes: Sequence[Route], wanted: DesiredNotification) -> SetupFinding:
     others = ", ".join(sorted({route.target for route in routes}))
-    detail = f"bucket {wanted.bucket} tells the queue of nothing"
+    detail = f"bucket {wanted.bucket} does not notify the queue"
     return SetupFinding(
         NAME,
         "problem",
         f"{detail}: its notifications go to {others}" if others else f"{detail}: it has no notifications",
-        f"`headwater up` adds a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn}, and leaves "
-        "all there are; by hand: S3 console, Properties, Event notifications",
+        f"`headwater up` adds a notification of {', '.join(WANTED_EVENTS)} to {wanted.queue_arn}, and keeps "
+        "existing ones; manually: S3 console, Properties, Event notifications",
     )
 
 
@@ -90,25 +90,25 @@ def _judge_indirect(paths: Sequence[Route]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             NAME,
             "warning",
-            f"events go to topic {topic}; whether it passes them to the queue cannot be seen in the bucket",
-            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            f"events go to topic {topic}; the bucket does not show whether it forwards them to the queue",
+            "`headwater plan` checks it if `headwater up` created it; otherwise, find the queue in: "
             f"aws sns list-subscriptions-by-topic --topic-arn {topic}",
         )
     if any(route.kind == "eventbridge" for route in paths):
         yield SetupFinding(
             NAME,
             "warning",
-            "events go to EventBridge; whether a rule passes them to the queue cannot be seen in the bucket",
-            "`headwater plan` sees it if `headwater up` made it; else look for the queue in: "
+            "events go to EventBridge; the bucket does not show whether a rule forwards them to the queue",
+            "`headwater plan` checks it if `headwater up` created it; otherwise, find the queue in: "
             "aws events list-rule-names-by-target --target-arn QUEUE_ARN",
         )
 
 
 def _judge_events(paths: Sequence[Route], wanted: DesiredNotification) -> Iterator[SetupFinding]:
     families: tuple[tuple[str, frozenset[str], str, bool], ...] = (
-        ("created", CREATED, "objects that land so are never seen", True),
-        ("removed", REMOVED, "rows of removed objects stay", wanted.needs_removals),
-        ("expired", EXPIRED, "rows of objects that a lifecycle rule removes stay", False),
+        ("created", CREATED, "objects created this way are not ingested", True),
+        ("removed", REMOVED, "rows of removed objects remain", wanted.needs_removals),
+        ("expired", EXPIRED, "rows of objects that a lifecycle rule removes remain", False),
     )
     for label, events, meaning, is_needed in families:
         missing = sorted(event for event in events if not any(route.carries(event) for route in paths))
@@ -118,7 +118,7 @@ def _judge_events(paths: Sequence[Route], wanted: DesiredNotification) -> Iterat
             yield SetupFinding(
                 f"{NAME}.{label}",
                 "problem" if is_needed else "warning",
-                f"the queue is not told of {names}: {meaning}",
+                f"the queue is not notified of {names}: {meaning}",
                 f"add {family} to the notification",
             )
 
@@ -133,9 +133,9 @@ def _judge_filters(paths: Sequence[Route], wanted: DesiredNotification) -> Itera
     yield SetupFinding(
         f"{NAME}.filter",
         "warning" if meeting else "problem",
-        f"only keys that {filters} are told of; "
-        + (f"other keys {under} are not" if meeting else f"no key {under} is"),
-        "widen the notification's filter, unless it leaves out only what no table reads",
+        f"notifications cover only keys that {filters}, "
+        + (f"not other keys {under}" if meeting else f"and no key {under}"),
+        "widen the notification's filter, unless it excludes only keys that no table reads",
     )
 
 

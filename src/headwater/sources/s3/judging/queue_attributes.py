@@ -20,7 +20,7 @@ MANY_IN_FLIGHT = 100_000
 
 
 def judge_attributes(attributes: Mapping[str, str], visibility_timeout: int) -> list[SetupFinding]:
-    """Returns findings for the existing attributes; not every compatible service has them all.
+    """Return findings for the existing attributes; not every compatible service has them all.
 
     `visibility_timeout` is the configured one, in seconds, which overrides the queue's own.
     """
@@ -41,8 +41,8 @@ def _judge_type(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             f"{NAME}.type",
             "problem",
-            "it is a FIFO queue; S3 cannot send notifications to one",
-            "make a standard queue and name it in source.queue.url",
+            "the queue is a FIFO queue, to which S3 cannot send notifications",
+            "create a standard queue and set source.queue.url to it",
         )
 
 
@@ -57,7 +57,7 @@ def _judge_retention(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     yield SetupFinding(
         f"{NAME}.retention",
         "problem" if seconds < DAY else "warning",
-        f"{kept}; what is not received by then is lost, and a weekend takes longer",
+        f"{kept}; messages not received by then are lost, for example over a weekend",
         "set MessageRetentionPeriod to 1209600 (14 days)",
     )
 
@@ -68,7 +68,7 @@ def _judge_message_size(attributes: Mapping[str, str]) -> Iterator[SetupFinding]
         yield SetupFinding(
             f"{NAME}.message_size",
             "problem",
-            f"messages of more than {size} bytes are refused, and their notifications lost",
+            f"messages larger than {size} bytes are rejected, and their notifications are lost",
             "set MaximumMessageSize to 262144",
         )
 
@@ -80,7 +80,7 @@ def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             name,
             "warning",
-            "it has no dead-letter queue: a message that ends the process comes back until it expires",
+            "it has no dead-letter queue: a message that crashes the process is redelivered until it expires",
             "set RedrivePolicy to a dead-letter queue with maxReceiveCount 10",
         )
         return
@@ -91,8 +91,8 @@ def _judge_redrive(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             name,
             "problem",
-            f"a message goes to the dead-letter queue after {count} receives; a crash or two is enough to "
-            "lose good notifications there",
+            f"a message goes to the dead-letter queue after {count} receives; one or two crashes are enough "
+            "to move valid notifications there",
             "set maxReceiveCount to 10",
         )
     else:
@@ -108,15 +108,15 @@ def _judge_encryption(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             name,
             "problem",
-            "it is encrypted with alias/aws/sqs; S3 may not use that key, so nothing can be sent",
+            "it is encrypted with alias/aws/sqs; S3 cannot use that key, so it cannot send notifications",
             "use SSE-SQS (SqsManagedSseEnabled=true) or a KMS key of your own",
         )
         return
     yield SetupFinding(
         name,
         "warning",
-        f"it is encrypted with KMS key {key}; whether S3 may use it cannot be seen from here",
-        "let s3.amazonaws.com kms:GenerateDataKey and kms:Decrypt in the key's policy",
+        f"it is encrypted with KMS key {key}; its attributes do not show whether S3 may use that key",
+        "allow s3.amazonaws.com kms:GenerateDataKey and kms:Decrypt in the key policy",
     )
 
 
@@ -126,7 +126,7 @@ def _judge_delay(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
         yield SetupFinding(
             f"{NAME}.delay",
             "warning",
-            f"every message is held back for {seconds} s: tables are that much later",
+            f"every message is delayed by {seconds} s, and so is the ingestion of its objects",
             "set DelaySeconds to 0",
         )
 
@@ -135,12 +135,12 @@ def _judge_visibility(seconds: int) -> SetupFinding:
     name = f"{NAME}.visibility"
     if seconds >= MIN_VISIBILITY:
         return SetupFinding(
-            name, "ok", f"a received message stays hidden for {seconds} s, then a heartbeat extends it"
+            name, "ok", f"a received message stays hidden for {seconds} s; a heartbeat extends that"
         )
     return SetupFinding(
         name,
         "warning",
-        f"a received message stays hidden for {seconds} s only: a pause of the process shows it again",
+        f"a received message stays hidden for only {seconds} s: a pause of the process causes redelivery",
         "set source.queue.visibility_timeout to 30",
     )
 
@@ -151,15 +151,15 @@ def _judge_depth(attributes: Mapping[str, str]) -> Iterator[SetupFinding]:
     if visible is None or in_flight is None:
         return
     depth = QueueDepth(visible, in_flight)
-    detail = f"about {depth.visible} messages wait, {depth.in_flight} are in flight"
+    detail = f"about {depth.visible} messages are waiting, {depth.in_flight} are in flight"
     if depth.in_flight < MANY_IN_FLIGHT:
         yield SetupFinding(f"{NAME}.depth", "ok", detail)
         return
     yield SetupFinding(
         f"{NAME}.depth",
         "warning",
-        f"{detail}; SQS hands out no more at about 120000",
-        "end other consumers that receive and do not delete, or wait for their visibility time-out",
+        f"{detail}; SQS stops delivering at about 120000",
+        "stop consumers that receive without deleting, or wait for their visibility timeout",
     )
 
 

@@ -24,12 +24,12 @@ class Sender:
 
     @property
     def name(self) -> str:
-        """Returns the name for messages."""
+        """Return the name for messages."""
         return f"{self.service} for {self.arn}" if self.arn else self.service
 
 
 def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> SetupFinding:
-    """Judges whether `sender` may send to the queue by its policy (JSON text; None: it has none)."""
+    """Judge whether `sender` may send to the queue by its policy (JSON text; None: it has none)."""
     fix = f"set this queue policy statement: {_write_statement(queue_arn, sender)}"
     statements = _parse_statements(text)
     if statements is None:
@@ -41,17 +41,20 @@ def judge_policy(text: str | None, queue_arn: str, sender: Sender) -> SetupFindi
         return SetupFinding(NAME, "ok", f"{sender.name} may send")
     if "allows anyone" in verdicts:
         return SetupFinding(
-            NAME, "warning", "the queue policy lets any bucket of any account send; name ours in it", fix
+            NAME,
+            "warning",
+            "the queue policy lets any bucket of any account send; name the bucket in it",
+            fix,
         )
     if "unclear" in verdicts:
         return SetupFinding(
             NAME,
             "warning",
-            f"whether {sender.name} may send depends on conditions that cannot be judged from here",
-            "put an object and see that `headwater run` hears of it",
+            f"whether {sender.name} may send depends on conditions that this check cannot evaluate",
+            "put an object and check that `headwater run` ingests it",
         )
-    detail = f"the queue's policy does not let {sender.name} send" if text else "the queue has no policy"
-    return SetupFinding(NAME, "problem", f"{detail}: what is sent to it is lost", fix)
+    detail = f"the queue policy does not let {sender.name} send" if text else "the queue has no policy"
+    return SetupFinding(NAME, "problem", f"{detail}: notifications are lost", fix)
 
 
 def _parse_statements(text: str | None) -> list[Mapping[str, object]] | None:

@@ -31,7 +31,7 @@ def is_eventbridge_event(body: Mapping[str, object]) -> bool:
 
 
 def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
-    """Parses the one event of the body.
+    """Parse the one event of the body.
 
     Raises:
         UnusableRecordError: the event is not S3's, not an object's, or a field is unusable.
@@ -39,7 +39,7 @@ def parse_eventbridge_event(body: Mapping[str, object]) -> ObjectEvent:
     detail_type = body.get("detail-type")
     is_s3 = body.get("source") == "aws.s3"
     if not is_s3 or not isinstance(detail_type, str) or not detail_type.startswith("Object "):
-        detail = f"an EventBridge event of another kind: {quote(detail_type)}"
+        detail = f"an EventBridge event that is not an S3 object event: {quote(detail_type)}"
         raise UnusableRecordError("unknown_shape", detail)
     event_name = ensure_utf8(detail_type, "detail-type")
     s3 = read_object(body, "detail")

@@ -51,7 +51,7 @@ def is_test_event(body: Mapping[str, object]) -> bool:
 
 
 def parse_s3_record(record: object) -> ObjectEvent:
-    """Parses one element of `Records`.
+    """Parse one element of `Records`.
 
     Raises:
         UnusableRecordError: the record is of another sender or version, or a field is unusable.
@@ -88,7 +88,7 @@ def _read_sender(record: Mapping[str, object]) -> _Sender:
     source = record.get("eventSource")
     sender = _SENDERS.get(source) if isinstance(source, str) else None
     if sender is None:
-        raise UnusableRecordError("unknown_shape", f"eventSource is not one we know: {quote(source)}")
+        raise UnusableRecordError("unknown_shape", f"unknown eventSource: {quote(source)}")
     version = record.get("eventVersion")
     # A minor version only adds fields; a new major one may change their meaning.
     if not isinstance(version, str) or version.partition(".")[0] != "2":

@@ -13,13 +13,13 @@ _CONFIRMATIONS: Mapping[str, SkipReason] = {
 
 
 def unwrap_envelope(body: Mapping[str, object]) -> str | None:
-    """Returns the text inside an SNS envelope; None if it is not one. A `Message` alone is not sufficient."""
+    """Return the text inside an SNS envelope; None if it is not one. A `Message` alone is not sufficient."""
     message = body.get("Message")
     return message if body.get("Type") == "Notification" and isinstance(message, str) else None
 
 
 def parse_confirmation(body: Mapping[str, object]) -> Skipped | None:
-    """Returns the skip for a topic's (un)subscribe confirmation; None if it is not one."""
+    """Return the skip for a topic's (un)subscribe confirmation; None if it is not one."""
     message_type = body.get("Type")
     reason = _CONFIRMATIONS.get(message_type) if isinstance(message_type, str) else None
     return Skipped(reason, f"topic {quote(body.get('TopicArn'))}") if reason else None

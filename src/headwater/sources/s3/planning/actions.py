@@ -1,4 +1,4 @@
-"""Compares desired with observed state: what to create, change or remove, by attribute. Pure."""
+"""Compares desired with observed state, by attribute, to create, change or remove resources. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Observed:
 def plan_resource(
     desired: Desired, observed: Observed | None, owner: Owner, *, adopt: bool = False
 ) -> ResourceAction | SetupFinding:
-    """Returns the action that brings a resource to its desired state; a problem if it is not ours to change.
+    """Return the action that brings a resource to its desired state; a problem if it is not ours to change.
 
     `adopt` takes ownership of other resources.
     """
@@ -46,19 +46,19 @@ def plan_resource(
         if standing != "ours":
             return _refuse(observed, standing == "another's")
     changes = diff_attributes(desired, observed.attributes, observed.tags)
-    note = "taken over" if desired.tags and owner.judge(observed.tags) != "ours" else ""
+    note = "ownership taken" if desired.tags and owner.judge(observed.tags) != "ours" else ""
     return ResourceAction(
         desired.kind, desired.name, "update" if changes else "none", changes, observed.arn, note
     )
 
 
 def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner: Owner) -> ResourceAction:
-    """Returns the action that removes a resource if it exists and is ours."""
+    """Return the action that removes a resource if it exists and is ours."""
     if observed is None:
-        return ResourceAction(kind, name, "none", note="not there")
+        return ResourceAction(kind, name, "none", note="does not exist")
     if owner.judge(observed.tags) != "ours":
         return ResourceAction(
-            kind, name, "none", arn=observed.arn, note="without headwater's tag: left as it is"
+            kind, name, "none", arn=observed.arn, note="without headwater's tag: left unchanged"
         )
     return ResourceAction(kind, name, "delete", arn=observed.arn)
 
@@ -66,9 +66,9 @@ def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner
 def plan_orphans(
     tagged: Iterable[tuple[ResourceKind, str, str]], wanted: Iterable[str]
 ) -> list[ResourceAction]:
-    """Returns tagged resources of ours (kind, name, ARN) whose ARN is not desired."""
+    """Return tagged resources of ours (kind, name, ARN) whose ARN is not desired."""
     known = set(wanted)
-    note = "ours by its tag, and not in this configuration"
+    note = "tagged by headwater, but not in this configuration"
     return [
         ResourceAction(kind, name, "delete", arn=arn, note=note, orphan=True)
         for kind, name, arn in sorted(tagged)
@@ -79,7 +79,7 @@ def plan_orphans(
 def diff_attributes(
     desired: Desired, attributes: Mapping[str, str], tags: Mapping[str, str]
 ) -> tuple[AttributeChange, ...]:
-    """Returns attributes and tags that differ from their desired value; ignores other owners' tags."""
+    """Return attributes and tags that differ from their desired value; ignores other owners' tags."""
     wished = [
         AttributeChange(name, attributes.get(name, ""), wish.settle(attributes.get(name, "")))
         for name, wish in desired.attributes.items()
@@ -94,12 +94,12 @@ def _refuse(observed: Observed, is_anothers: bool) -> SetupFinding:
     word = observed.kind.replace("_", " ")
     lake = observed.tags.get(LAKE_TAG, "unknown")
     whose = f"belongs to the headwater of lake {lake}" if is_anothers else "exists and is not headwater's"
-    way_out = "set source.resources.name to make another"
+    way_out = "set source.resources.name to create another"
     if observed.kind == "queue":
-        way_out += ", put its URL at source.queue.url to use it as it is"
+        way_out += ", set source.queue.url to its URL to use it unchanged"
     return SetupFinding(
         f"source.resources.{observed.kind}",
         "problem",
         f"{word} {observed.name} {whose}",
-        f"{way_out}, or take it over with `headwater up --adopt` (then `headwater down` removes it)",
+        f"{way_out}, or take ownership with `headwater up --adopt` (then `headwater down` removes it)",
     )

@@ -33,7 +33,7 @@ class Site:
     has_tls: bool = True
 
     def build_arn(self, service: str, resource: str) -> str:
-        """Returns the ARN of a resource of this account and region."""
+        """Return the ARN of a resource of this account and region."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
@@ -49,7 +49,7 @@ class Addresses:
 
     @classmethod
     def of(cls, source: S3SourceConfig, site: Site, queue_arn: str = "") -> "Addresses":
-        """Builds the ARNs; `queue_arn` is that of an existing queue, which may be in another account."""
+        """Build the ARNs; `queue_arn` is that of an existing queue, which may be in another account."""
         name = name_resources(source)
         queue = queue_arn or site.build_arn("sqs", name_queue_of(source))
         return cls(
@@ -64,7 +64,7 @@ class Addresses:
 def build_desired(
     source: S3SourceConfig, owner: Owner, site: Site, addresses: Addresses, *, is_queue_given: bool = False
 ) -> list[Desired]:
-    """Returns the resources in order of creation; without the queues if the user provides one."""
+    """Return the resources in order of creation; without the queues if the user provides one."""
     tags = owner.build_tags(source.resources.tags)
     found = [] if is_queue_given else _build_queues(source, site, addresses, tags)
     if source.notifications == "sns":
@@ -75,7 +75,7 @@ def build_desired(
 
 
 def find_sender(source: S3SourceConfig, site: Site, addresses: Addresses) -> tuple[str, str, str]:
-    """Returns the sender to the queue: its service, its resource's ARN, and the account or an empty text."""
+    """Return the sender to the queue: its service, its resource's ARN, and the account or an empty text."""
     if source.notifications == "sns":
         return "sns.amazonaws.com", addresses.topic, ""
     if source.notifications == "eventbridge":
@@ -84,7 +84,7 @@ def find_sender(source: S3SourceConfig, site: Site, addresses: Addresses) -> tup
 
 
 def build_event_pattern(source: S3SourceConfig) -> str:
-    """Returns the EventBridge pattern of the desired events; it reports expirations as deletions."""
+    """Return the EventBridge pattern of the desired events; EventBridge reports expirations as deletions."""
     detail: dict[str, object] = {"bucket": {"name": [source.bucket]}}
     if source.prefix:
         detail["object"] = {"key": [{"prefix": source.prefix}]}

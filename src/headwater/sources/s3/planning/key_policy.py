@@ -19,7 +19,7 @@ _SENDERS: Mapping[str, tuple[str, ...]] = {
 
 
 def list_services(source: S3SourceConfig) -> tuple[str, ...]:
-    """Returns the services that must use the key."""
+    """Return the services that must use the key."""
     return _SENDERS[source.notifications]
 
 
@@ -29,14 +29,14 @@ def is_managed_by_aws(key: str) -> bool:
 
 
 def judge_key_policy(text: str, key: str, services: Sequence[str], account: str) -> Iterator[SetupFinding]:
-    """Returns a finding for each service that the key policy (JSON text) denies, or one that is ok."""
+    """Return a finding for each service that the key policy (JSON text) denies, or one that is ok."""
     statements = list_statements(_parse(text))
     missing = [service for service in services if not _allows(statements, service)]
     for service in missing:
         yield SetupFinding(
             NAME,
             "problem",
-            f"the policy of KMS key {key} does not let {service} use it: what is sent to the queue is lost",
+            f"the policy of KMS key {key} does not let {service} use it: notifications are lost",
             describe_fix([service], account),
         )
     if not missing:
@@ -44,12 +44,12 @@ def judge_key_policy(text: str, key: str, services: Sequence[str], account: str)
 
 
 def describe_fix(services: Sequence[str], account: str) -> str:
-    """Describes what to add to the key's policy."""
+    """Describe what to add to the key's policy."""
     return f"add to the key's policy: {json.dumps(build_key_statement(services, account))}"
 
 
 def build_key_statement(services: Sequence[str], account: str) -> Statement:
-    """Builds the statement that allows services to use a key on behalf of one account."""
+    """Build the statement that allows services to use a key on behalf of one account."""
     return {
         "Sid": "HeadwaterNotifications",
         "Effect": "Allow",
@@ -61,12 +61,12 @@ def build_key_statement(services: Sequence[str], account: str) -> Statement:
 
 
 def judge_managed_key(key: str) -> SetupFinding:
-    """Judges a key that cannot be opened to AWS services."""
+    """Judge a key that cannot be opened to AWS services."""
     return SetupFinding(
         NAME,
         "problem",
-        f"{key} is AWS's own key: no other service may be let use it, so nothing can be sent to the queue",
-        "name a customer key, or leave source.resources.kms_key out: SQS encrypts by itself",
+        f"{key} is an AWS managed key, which other services cannot use: no notification can be sent",
+        "use a customer managed key, or omit source.resources.kms_key: SQS then encrypts with its own key",
     )
 
 

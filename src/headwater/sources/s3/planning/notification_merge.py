@@ -50,7 +50,7 @@ class Merge:
 def merge_notification(
     current: Configuration, wanted: WantedRule, owner: Owner, *, prune: bool = False
 ) -> Merge:
-    """Adds our rule or changes it as desired; `prune` removes rules of our earlier configurations.
+    """Add our rule or change it as desired; `prune` removes rules of our earlier configurations.
 
     Leaves events to another owner's rule that already sends them to the same destination.
     """
@@ -65,7 +65,7 @@ def merge_notification(
     if wanted.kind == "eventbridge":
         merged[EVENTBRIDGE] = current.get(EVENTBRIDGE, {})
     elif rule is None:
-        notes = ("another rule brings all of it to the same place",)
+        notes = ("another rule already sends these events to the same destination",)
     else:
         name = PLACES[rule.kind][0]
         merged[name] = [*list_rules(merged, name), build_rule(owner.rule_id, rule)]
@@ -74,15 +74,15 @@ def merge_notification(
 
 
 def withdraw_notification(current: Configuration, owner: Owner, *, prune: bool = False) -> Merge:
-    """Removes our rule. EventBridge stays enabled, because its other consumers are unknown."""
+    """Remove our rule. EventBridge stays enabled, because its other consumers are unknown."""
     orphans = [item.id for item in list_routes(current) if _is_orphan(item.id, owner)]
     left = _without(current, {owner.rule_id, *(orphans if prune else ())})
-    notes = ("EventBridge stays on for the bucket: others may listen",) if EVENTBRIDGE in current else ()
+    notes = ("EventBridge stays on: it may have other consumers",) if EVENTBRIDGE in current else ()
     return Merge(left, tuple(_diff(current, left)), (), tuple(orphans), notes)
 
 
 def _find_missing(wanted: WantedRule, others: list[NamedRoute]) -> Route | None:
-    """Returns the rule for events that no rule sends there yet; None if there are none."""
+    """Return the rule for events that no rule sends there yet; None if there are none."""
     if wanted.kind not in ("queue", "topic"):
         return None
     there = [
@@ -104,15 +104,15 @@ def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iter
             continue
         events = ", ".join(sorted(fold_kinds(expand(shared))))
         detail = (
-            f"the bucket's rule {other.id or 'without an id'!r} ({describe_route(other.route)}) takes "
-            f"{events} of the same keys, and S3 lets one rule only have them"
+            f"the bucket's rule {other.id or 'without an id'!r} ({describe_route(other.route)}) matches "
+            f"{events} of the same keys; S3 allows only one rule for them"
         )
         if _is_orphan(other.id, owner):
-            fix = "it is headwater's own, of another configuration: `headwater up --prune` removes it"
+            fix = "it belongs to another headwater configuration: `headwater up --prune` removes it"
         else:
             fix = (
-                "set source.notifications to eventbridge, which goes beside all rules; or narrow that "
-                "rule; or let it go to an SNS topic, subscribe your queue to it and set source.queue.url"
+                "set source.notifications to eventbridge, which works alongside all rules; or narrow that "
+                "rule; or send it to an SNS topic, subscribe your queue to it and set source.queue.url"
             )
         yield SetupFinding(f"{NAME}.overlap", "problem", detail, fix)
 
@@ -124,8 +124,8 @@ def _judge_count(rule: Route, others: list[NamedRoute]) -> Iterator[SetupFinding
         yield SetupFinding(
             f"{NAME}.limit",
             "problem",
-            f"the bucket has {count} notification rules already, and S3 allows {MAX_RULES}",
-            "remove one that nobody needs, or set source.notifications to eventbridge, which takes none",
+            f"the bucket already has {count} notification rules; S3 allows {MAX_RULES}",
+            "remove an unused rule, or set source.notifications to eventbridge, which needs none",
         )
 
 

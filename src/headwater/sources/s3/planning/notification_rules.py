@@ -38,7 +38,7 @@ class NamedRoute:
 
 
 def list_routes(configuration: Configuration) -> list[NamedRoute]:
-    """Lists all rules, and EventBridge if it is enabled."""
+    """List all rules, and EventBridge if it is enabled."""
     found = [
         NamedRoute(str(rule.get("Id", "")), _parse_route(kind, rule))
         for kind, (name, _) in PLACES.items()
@@ -48,13 +48,13 @@ def list_routes(configuration: Configuration) -> list[NamedRoute]:
 
 
 def list_rules(configuration: Configuration, name: str) -> Sequence[Rule]:
-    """Lists the rules in one of the lists, in S3's format."""
+    """List the rules in one of the lists, in S3's format."""
     found = configuration.get(name, ())
     return [rule for rule in found if isinstance(rule, Mapping)] if isinstance(found, Sequence) else []
 
 
 def build_rule(rule_id: str, route: Route) -> Rule:
-    """Builds a rule in S3's format."""
+    """Build a rule in S3's format."""
     rule: dict[str, object] = {
         "Id": rule_id,
         PLACES[route.kind][1]: route.target,
@@ -73,19 +73,19 @@ def is_same(one: Configuration, other: Configuration) -> bool:
 
 
 def expand(events: Iterable[str]) -> frozenset[str]:
-    """Expands event families (`s3:ObjectCreated:*`) to their members if known."""
+    """Expand event families (`s3:ObjectCreated:*`) to their members if known."""
     return frozenset(kind for event in events for kind in _FAMILIES.get(event, {event}))
 
 
 def fold_kinds(kinds: frozenset[str]) -> frozenset[str]:
-    """Replaces complete sets of members by their family; reverses `expand`."""
+    """Replace complete sets of members by their family; reverses `expand`."""
     whole = frozenset(name for name, members in _WANTED if members <= kinds)
     covered = expand(whole)
     return whole | (kinds - covered)
 
 
 def overlap(one: Route, other: Route) -> frozenset[str]:
-    """Returns events of keys that both rules match, which S3 does not allow."""
+    """Return events of keys that both rules match, which S3 does not allow."""
     prefixes = one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix)
     suffixes = one.suffix.endswith(other.suffix) or other.suffix.endswith(one.suffix)
     if not (prefixes and suffixes) or "eventbridge" in (one.kind, other.kind):
@@ -94,7 +94,7 @@ def overlap(one: Route, other: Route) -> frozenset[str]:
 
 
 def describe_route(route: Route) -> str:
-    """Returns `s3:ObjectCreated:* of keys that start with 'in/' to ARN`."""
+    """Return `s3:ObjectCreated:* of keys that start with 'in/' to ARN`."""
     filters = [f"start with {route.prefix!r}"] if route.prefix else []
     filters += [f"end with {route.suffix!r}"] if route.suffix else []
     keys = f" of keys that {' and '.join(filters)}" if filters else ""
@@ -130,7 +130,7 @@ def _parse_route(kind: RouteKind, rule: Rule) -> Route:
 
 
 def _iter_filters(found: object) -> Iterator[tuple[str, str]]:
-    """Yields prefix and suffix; S3 stores them form-encoded, with their names in either case."""
+    """Yield prefix and suffix; S3 stores them form-encoded, with their names in either case."""
     key = found.get("Key") if isinstance(found, Mapping) else None
     rules = key.get("FilterRules") if isinstance(key, Mapping) else None
     for rule in rules if isinstance(rules, Sequence) else ():

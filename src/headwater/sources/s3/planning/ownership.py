@@ -28,26 +28,26 @@ class Owner:
 
     @classmethod
     def of(cls, lake: str, bucket: str, prefix: str = "") -> "Owner":
-        """Returns the owner of resources for a bucket's keys under a prefix and a lake."""
+        """Return the owner of resources for a bucket's keys under a prefix and a lake."""
         return cls(digest(lake.rstrip("/")), lake, f"s3://{bucket}/{prefix}")
 
     @property
     def rule_start(self) -> str:
-        """Returns the prefix of the ids of this owner's notification rules, for any source."""
+        """Return the prefix of the ids of this owner's notification rules, for any source."""
         return f"headwater-{self.id}-"
 
     @property
     def rule_id(self) -> str:
-        """Returns the id of the notification rule of this owner and source."""
+        """Return the id of the notification rule of this owner and source."""
         return f"{self.rule_start}{digest(self.source)}"
 
     def build_tags(self, further: Mapping[str, str]) -> dict[str, str]:
-        """Returns the tags of this owner's resources; `further` are the user's."""
+        """Return the tags of this owner's resources; `further` are the user's."""
         own = {OWNER_TAG: self.id, LAKE_TAG: self.lake, SOURCE_TAG: self.source}
         return {**{name: _fit(value) for name, value in own.items()}, **further}
 
     def judge(self, tags: Mapping[str, str]) -> Standing:
-        """Determines the owner of a resource with these tags."""
+        """Determine the owner of a resource with these tags."""
         found = tags.get(OWNER_TAG)
         if found is None:
             return "untagged"

@@ -52,7 +52,7 @@ _BUCKET_LOOK = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBu
 def build_role_policies(
     source: S3SourceConfig, lake: str, site: Site, addresses: Addresses
 ) -> dict[Role, Mapping[str, object]]:
-    """Builds an IAM policy document by role. A lake outside S3 needs no right there."""
+    """Build an IAM policy document by role. A lake outside S3 needs no right there."""
     return {
         "set-up": _build_document(_list_set_up(source, site, addresses)),
         "ingest": _build_document(_list_ingest(source, lake, site, addresses)),
@@ -95,7 +95,7 @@ def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addre
 
 
 def _list_cleaning(source: S3SourceConfig, site: Site, objects: str) -> Iterator[Statement]:
-    """Lists the rights that `clean_source` needs beyond reading."""
+    """List the rights that `clean_source` needs beyond reading."""
     action = source.clean_source
     if action == "tag":
         yield _allow("CleanSource", (*_TAGS_READ, *_TAGS_WRITE), objects)
@@ -117,7 +117,7 @@ def _list_serve(lake: str, site: Site, addresses: Addresses) -> Iterator[Stateme
 
 
 def _find_lake(lake: str, site: Site) -> tuple[str, str]:
-    """Returns the ARNs of the lake's bucket and of the objects below the lake; empty if it is not in S3."""
+    """Return the ARNs of the lake's bucket and of the objects below the lake; empty if it is not in S3."""
     parts = urlsplit(lake)
     if parts.scheme not in ("s3", "s3a"):
         return "", ""

@@ -38,12 +38,12 @@ class SourceState:
     warnings: tuple[SetupFinding, ...] = ()
 
     def find(self, kind: ResourceKind) -> Observed | None:
-        """Returns the observed resource of a kind."""
+        """Return the observed resource of a kind."""
         return next((item for item in self.observed if item.kind == kind), None)
 
 
 def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool, prune: bool) -> Plan:
-    """Plans `up`; nothing of it may be applied while there is a problem."""
+    """Plan `up`. A plan with a problem must not be applied, not even in part."""
     given = _find_given_queue(source, owner, state, adopt)
     desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
     problems = list(_judge_place(source, state))
@@ -53,7 +53,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
         problems.append(_describe_missing_queue(source.queue.url))
     if given:
         actions.append(
-            ResourceAction("queue", given.name, "none", arn=given.arn, note="yours: left as it is")
+            ResourceAction("queue", given.name, "none", arn=given.arn, note="yours: left unchanged")
         )
         finding = _judge_given_queue(source, given, state)
         (problems if finding.status == "problem" else warnings).append(finding)
@@ -72,7 +72,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
 
 
 def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState, prune: bool) -> Plan:
-    """Plans `down`: senders first, so that none sends to a deleted resource."""
+    """Plan `down`: senders first, so that none sends to a deleted resource."""
     merge = withdraw_notification(state.notification, owner, prune=prune)
     actions = [_describe_merge(source.bucket, merge, "delete")]
     desired = build_desired(source, owner, state.site, state.addresses)
@@ -87,7 +87,7 @@ def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState
 
 
 def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune: bool) -> MergeInto:
-    """Returns the merge into the configuration that exists at the time of writing."""
+    """Return the merge into the configuration that exists at the time of writing."""
     targets: Mapping[str, WantedRule] = {
         "sqs": WantedRule("queue", addresses.queue, source.prefix),
         "sns": WantedRule("topic", addresses.topic, source.prefix),
@@ -98,14 +98,14 @@ def merge_for(source: S3SourceConfig, owner: Owner, addresses: Addresses, prune:
 
 
 def withdraw_for(owner: Owner, prune: bool) -> MergeInto:
-    """Returns the reverse of `merge_for`."""
+    """Return the reverse of `merge_for`."""
     return lambda current: withdraw_notification(current, owner, prune=prune)
 
 
 def _find_given_queue(
     source: S3SourceConfig, owner: Owner, state: SourceState, adopt: bool
 ) -> Observed | None:
-    """Returns the user's own queue, used as it is; None if we create or maintain the queue."""
+    """Return the user's own queue, used as it is; None if we create or maintain the queue."""
     queue = state.find("queue")
     if source.queue.url is None or queue is None or adopt:
         return None
@@ -118,7 +118,7 @@ def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFi
         return
     # A queue without a configured region is expected in the bucket's region.
     key = QUEUE_REGION if source.queue.region or source.queue.url else "source.region"
-    detail = f"the bucket is in {actual}, the queue would be in {region}: nothing gets from one to the other"
+    detail = f"the bucket is in {actual}, the queue would be in {region}: S3 cannot notify across regions"
     yield SetupFinding(key, "problem", detail, f"set {key} to {actual}")
 
 
@@ -128,7 +128,7 @@ def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceSta
 
 
 def _describe_missing_queue(url: str) -> SetupFinding:
-    fix = "leave it out: `headwater up` makes a queue and `headwater run` finds it by its name"
+    fix = "omit it: `headwater up` creates a queue, and `headwater run` finds it by its name"
     return SetupFinding("source.queue.url", "problem", f"there is no queue {url}", fix)
 
 
@@ -146,7 +146,7 @@ def _describe_merge(bucket: str, merge: Merge, change_word: str) -> ResourceActi
 def _list_orphans(
     bucket: str, state: SourceState, merge: Merge, wanted: list[str], prune: bool
 ) -> list[ResourceAction]:
-    note = "ours by its id, and not of this configuration"
+    note = "created by headwater, but not in this configuration"
     rules = [
         ResourceAction("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
         for rule_id in merge.orphans

@@ -12,7 +12,7 @@ class Wish(Protocol):
     """`settle` returns the value to write, which is the found value if no change is needed."""
 
     def settle(self, found: str) -> str:
-        """Returns the value to write; `found` is empty if the attribute is absent. Idempotent."""
+        """Return the value to write; `found` is empty if the attribute is absent. Idempotent."""
         ...
 
 
@@ -81,7 +81,7 @@ class PolicyWith:
 
 
 def list_statements(policy: Mapping[str, object]) -> Sequence[Statement]:
-    """Lists the statements of a policy, which may hold a single one without a list."""
+    """List the statements of a policy, which may hold a single one without a list."""
     found = policy.get("Statement", [])
     return [item for item in (found if isinstance(found, list) else [found]) if isinstance(item, dict)]
 

@@ -19,7 +19,7 @@ class RuleResources:
         self._client = client
 
     def read(self, arn: str) -> Observed | None:
-        """Returns the rule and its target; None if there is none."""
+        """Return the rule and its target; None if there is none."""
         name = _last(arn)
         with asking(_name(name), "events"):
             try:
@@ -38,20 +38,20 @@ class RuleResources:
         return Observed("rule", name, rule["Arn"], attributes, {tag["Key"]: tag["Value"] for tag in found})
 
     def create(self, action: ResourceAction) -> None:
-        """Creates rule and target."""
+        """Create rule and target."""
         attributes, tags = action.list_written()
         with asking(_name(action.resource), "events"):
             self._client.put_rule(
                 Name=action.resource,
                 EventPattern=attributes["EventPattern"],
                 State=attributes["State"],
-                Description="Brings what happens in a bucket to headwater's queue.",
+                Description="Sends the events of a bucket to headwater's queue.",
                 Tags=[{"Key": name, "Value": value} for name, value in tags.items()],
             )
             self._put_target(action.resource, attributes["Target"])
 
     def update(self, action: ResourceAction) -> None:
-        """Writes differences; a rule's pattern and state can only be written together."""
+        """Write differences; a rule's pattern and state can only be written together."""
         attributes, tags = action.list_written()
         name = action.resource
         with asking(_name(name), "events"):
@@ -70,7 +70,7 @@ class RuleResources:
                 self._put_target(name, attributes["Target"])
 
     def delete(self, action: ResourceAction) -> None:
-        """Deletes the rule with its targets."""
+        """Delete the rule with its targets."""
         name = _last(action.arn)
         with asking(_name(name), "events"):
             targets = self._client.list_targets_by_rule(Rule=name).get("Targets", [])
@@ -83,8 +83,8 @@ class RuleResources:
         if answer.get("FailedEntryCount"):
             failed = answer["FailedEntries"][0]
             raise SourceError(
-                f"rule {rule} does not take the queue as its target: {failed.get('ErrorMessage', failed)}",
-                hint="the queue has to be in the region and the account of the rule",
+                f"rule {rule} rejected the queue as its target: {failed.get('ErrorMessage', failed)}",
+                hint="the queue must be in the region and the account of the rule",
             )
 
 

@@ -18,7 +18,7 @@ from headwater.sources.s3.planning.key_policy import (
 
 
 def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFinding]:
-    """Checks the configured key. A property that may not be read becomes a warning with the requirement."""
+    """Check the configured key. A property that may not be read becomes a warning with the requirement."""
     key = source.resources.kms_key or ""
     services = list_services(source)
     if is_managed_by_aws(key):
@@ -27,7 +27,7 @@ def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFi
         metadata = client.describe_key(KeyId=key)["KeyMetadata"]
         if metadata.get("KeyState", "Enabled") != "Enabled":
             detail = f"KMS key {key} is {metadata['KeyState']}"
-            return [SetupFinding(NAME, "problem", detail, "enable it, or name another key")]
+            return [SetupFinding(NAME, "problem", detail, "enable it, or use another key")]
         policy = client.get_key_policy(KeyId=metadata["Arn"], PolicyName="default")["Policy"]
     except ClientError as error:
         if error_code(error) == "NotFoundException":
@@ -43,6 +43,7 @@ def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFi
 def _doubt(
     key: str, error: BotoCoreError | ClientError, services: tuple[str, ...], account: str
 ) -> SetupFinding:
-    reason = "may not be asked" if is_denied(error) else f"cannot be asked: {error}"
-    fix = f"allow kms:DescribeKey and kms:GetKeyPolicy to have it checked; {describe_fix(services, account)}"
-    return SetupFinding(NAME, "warning", f"whether {', '.join(services)} may use KMS key {key} {reason}", fix)
+    reason = "access denied" if is_denied(error) else str(error)
+    detail = f"cannot check whether {', '.join(services)} may use KMS key {key}: {reason}"
+    fix = f"allow kms:DescribeKey and kms:GetKeyPolicy for this check; {describe_fix(services, account)}"
+    return SetupFinding(NAME, "warning", detail, fix)

@@ -60,7 +60,7 @@ class Probe:
         self._seen = _Seen()
 
     def run(self, timeout_seconds: float) -> list[SetupFinding]:
-        """Returns findings; holds other messages while it runs, then releases them at once."""
+        """Return findings; holds other messages while it runs, then releases them at once."""
         try:
             waiting = self._queue.depth().visible
             if waiting > MAX_BACKLOG:
@@ -85,8 +85,8 @@ class Probe:
             return [self._describe_silence(timeout_seconds)]
         found = [self._describe("created"), *([self._describe("removed")] if removed else [])]
         if not removed:
-            detail = f"the queue heard of {self._key}, and not within {timeout_seconds:g} s of its removal"
-            found.append(SetupFinding(f"{NAME}.removed", "warning", detail, "look at `headwater doctor`"))
+            detail = f"no notification of the removal of {self._key} arrived within {timeout_seconds:g} s"
+            found.append(SetupFinding(f"{NAME}.removed", "warning", detail, "run `headwater doctor`"))
         return found
 
     def _wait_for(self, kind: str, timeout_seconds: float, *, put: bool) -> bool:
@@ -124,7 +124,7 @@ class Probe:
         self._versions.append(answer.get("VersionId", ""))
 
     def _remove(self) -> None:
-        """Deletes every version that was put, so that a versioned bucket keeps none."""
+        """Delete every version that was put, so that a versioned bucket keeps none."""
         versions, self._versions = self._versions, []
         with asking(self._place, "s3"):
             for version in dict.fromkeys(versions):
@@ -135,21 +135,23 @@ class Probe:
 
     def _describe(self, kind: str) -> SetupFinding:
         what = "put" if kind == "created" else "removed"
-        test = " (and S3's TestEvent before it)" if kind == "created" and self._seen.test_event else ""
+        test = " (after S3's TestEvent)" if kind == "created" and self._seen.test_event else ""
         seconds = self._seen.kinds[kind]
         return SetupFinding(
-            f"{NAME}.{kind}", "ok", f"an object was {what}; the queue heard of it in {seconds:.1f} s{test}"
+            f"{NAME}.{kind}", "ok", f"an object was {what}; its notification took {seconds:.1f} s{test}"
         )
 
     def _describe_silence(self, timeout_seconds: float) -> SetupFinding:
         depth = self._queue.depth()
         others = max(0, depth.in_flight - len(self._seen.held))
-        detail = f"an object was put, and the queue did not hear of it within {timeout_seconds:g} s"
+        detail = f"an object was put, but no notification arrived within {timeout_seconds:g} s"
         if self._seen.test_event:
-            detail += ", though S3's TestEvent came"
+            detail += ", although S3's TestEvent arrived"
         if others:
-            detail += f"; about {others} messages are with another consumer, which may have taken it"
-        fix = "if a `headwater run` receives from the queue, all may be well; else look at `headwater doctor`"
+            detail += f"; another consumer has about {others} messages and may have received it"
+        fix = (
+            "if a `headwater run` is receiving from the queue, this is expected; else run `headwater doctor`"
+        )
         return SetupFinding(NAME, "problem", detail, fix)
 
 
@@ -157,6 +159,6 @@ def _describe_backlog(waiting: int) -> SetupFinding:
     return SetupFinding(
         NAME,
         "warning",
-        f"about {waiting} messages wait in the queue: an object put now would be heard of behind them",
-        "nothing was tried; `headwater run` takes them, then `headwater up` proves the way",
+        f"not tested: about {waiting} messages are waiting in the queue, ahead of a test notification",
+        "process them with `headwater run`, then run `headwater up` again",
     )

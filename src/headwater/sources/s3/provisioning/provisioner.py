@@ -78,11 +78,11 @@ class AwsClients:
 
     @property
     def region(self) -> str:
-        """Returns the region of the existing or future queue."""
+        """Return the region of the existing or future queue."""
         return str(self.get("sqs").meta.region_name)
 
     def get(self, service: str) -> Any:
-        """Returns a client for a service. Raises `ConfigError` if no region is found."""
+        """Return a client for a service. Raises `ConfigError` if no region is found."""
         if service not in self._built:
             self._built[service] = self._build(service)
         return self._built[service]
@@ -93,11 +93,11 @@ class AwsClients:
 
     @cached_property
     def s3(self) -> Any:
-        """Returns a client for the bucket."""
+        """Return a client for the bucket."""
         return build_s3_client(self._source.endpoint, self._source.region)
 
     def close(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         for client in (*self._built.values(), *([self.s3] if "s3" in self.__dict__ else [])):
             client.close()
 
@@ -192,7 +192,7 @@ class AwsProvisioner:
         self._clients.close()
 
     def _ask_bucket(self) -> str | None:
-        """Returns the bucket's region if the store has regions. Raises `BucketNotFoundError`."""
+        """Return the bucket's region if the store has regions. Raises `BucketNotFoundError`."""
         answer = ask_bucket(self._clients.s3, self._source.bucket, name_bucket(self._source))
         return answer.region if self._clients.is_aws else None
 
@@ -232,7 +232,7 @@ class AwsProvisioner:
         return [item for item in found if item is not None]
 
     def find_tagged(self) -> tuple[list[tuple[ResourceKind, str, str]], SetupFinding | None]:
-        """Finds resources with our tag in this region; the tagging API is some seconds behind."""
+        """Find resources with our tag in this region; the tagging API is some seconds behind."""
         found: list[tuple[ResourceKind, str, str]] = []
         try:
             pages = self._clients.get("resourcegroupstaggingapi").get_paginator("get_resources")
@@ -242,10 +242,10 @@ class AwsProvisioner:
             ):
                 found += [_name_tagged(item["ResourceARN"]) for item in page["ResourceTagMappingList"]]
         except (BotoCoreError, ClientError) as error:
-            why = "tag:GetResources is denied" if is_denied(error) else f"the tags cannot be asked: {error}"
-            fix = "allow tag:GetResources (`headwater plan --policies`: role set-up), or look by hand"
+            why = "tag:GetResources is denied" if is_denied(error) else f"cannot read tags: {error}"
+            fix = "allow tag:GetResources (`headwater plan --policies`: role set-up), or check manually"
             return [], SetupFinding(
-                "source.resources.orphans", "warning", f"orphans are not looked for: {why}", fix
+                "source.resources.orphans", "warning", f"orphans are not detected: {why}", fix
             )
         return found, None
 
@@ -280,7 +280,7 @@ class AwsProvisioner:
                 on_action(action)
 
     def _is_ours(self, action: ResourceAction) -> bool:
-        """Checks the resource's own tags: those of the tagging API may be out of date."""
+        """Check the resource's own tags: those of the tagging API may be out of date."""
         if action.kind == "topic":
             found = TopicResources(self._clients.get("sns")).read_topic(action.arn)
         elif action.kind == "rule":
@@ -302,7 +302,7 @@ class AwsProvisioner:
 
 
 def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site:
-    """Returns account, region and partition: those of a queue of ours, else of the credentials.
+    """Return account, region and partition: those of a queue of ours, else of the credentials.
 
     Another owner's queue may be in another account; its values are used only if nothing else is available.
     """
@@ -325,7 +325,7 @@ def _read_site(queue_arn: str, clients: AwsClients) -> Site:
 
 
 def ensure_applicable(plan: Plan) -> None:
-    """Raises `ResourceConflictError` with all problems of a plan, if it has any."""
+    """Raise `ResourceConflictError` with all problems of a plan, if it has any."""
     if plan.problems:
         detail = "; ".join(problem.detail for problem in plan.problems)
         hint = "; ".join(dict.fromkeys(problem.fix for problem in plan.problems))
@@ -344,7 +344,7 @@ def _name_tagged(arn: str) -> tuple[ResourceKind, str, str]:
 def build_aws_provisioner(
     source: "SourceConfig", lake: str, scope: ProvisioningScope, parse: MessageParser
 ) -> AwsProvisioner:
-    """Builds the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
+    """Build the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
     owner = Owner.of(lake, source.bucket, source.prefix)
@@ -352,7 +352,7 @@ def build_aws_provisioner(
 
 
 def build_source_policies(source: "S3SourceConfig", lake: str) -> Mapping[Role, Mapping[str, object]]:
-    """Builds IAM policies by role; `*` stands for an unknown account or region."""
+    """Build IAM policies by role; `*` stands for an unknown account or region."""
     clients = AwsClients(source)
     try:
         site = find_site(clients, None, Owner.of(lake, source.bucket, source.prefix))

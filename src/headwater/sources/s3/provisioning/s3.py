@@ -43,13 +43,13 @@ class BucketNotification:
         self._sleep = sleep
 
     def read(self) -> Configuration:
-        """Returns the configuration in S3's format."""
+        """Return the configuration in S3's format."""
         with asking(self._place, "s3"):
             answer = self._client.get_bucket_notification_configuration(Bucket=self._bucket, **self._owner)
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
     def write(self, merge_into: MergeInto) -> Merge:
-        """Merges into the current configuration, writes and re-reads it; repeats that if it was overwritten.
+        """Merge into the current configuration, write and re-read it; repeat if it was overwritten.
 
         S3 has no conditional write: a change by another writer between our read and our write is lost. The
         write follows the read directly, so that window is one request long.
@@ -71,9 +71,10 @@ class BucketNotification:
         raise ResourceConflictError(
             f"bucket {self._bucket}: another process keeps changing its notification configuration "
             f"({MERGE_TRIES} tries)",
-            hint="find who writes the whole configuration (Terraform's aws_s3_bucket_notification does), add "
-            f"headwater's rule there, or set source.notifications to eventbridge. It holds now: "
-            f"{', '.join(item.id for item in list_routes(self.read()) if item.id) or 'no rule'}",
+            hint="find the process that writes the whole configuration (as Terraform's "
+            "aws_s3_bucket_notification does) and add headwater's rule there, or set source.notifications to "
+            "eventbridge. Current rules: "
+            f"{', '.join(item.id for item in list_routes(self.read()) if item.id) or 'none'}",
         )
 
     def _put(self, configuration: Configuration) -> None:
@@ -94,7 +95,7 @@ class BucketNotification:
 
 
 def ensure_no_problems(merge: Merge) -> None:
-    """Raises `ResourceConflictError` with the first problem of a merge."""
+    """Raise `ResourceConflictError` with the first problem of a merge."""
     if merge.problems:
         raise ResourceConflictError(merge.problems[0].detail, hint=merge.problems[0].fix)
 

@@ -18,7 +18,7 @@ class TopicResources:
         self._client = client
 
     def read_topic(self, arn: str) -> Observed | None:
-        """Returns the topic; None if there is none."""
+        """Return the topic; None if there is none."""
         with asking(_name(arn), "sns"):
             try:
                 attributes = self._client.get_topic_attributes(TopicArn=arn)["Attributes"]
@@ -31,7 +31,7 @@ class TopicResources:
         return Observed("topic", _last(arn), arn, {str(k): str(v) for k, v in attributes.items()}, tags)
 
     def read_subscription(self, topic_arn: str, queue_arn: str, name: str) -> Observed | None:
-        """Returns the subscription of the queue to the topic; its ARN is the subscription's own."""
+        """Return the subscription of the queue to the topic; its ARN is the subscription's own."""
         with asking(_name(topic_arn), "sns"):
             pages = self._client.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=topic_arn)
             for page in pages:
@@ -43,7 +43,7 @@ class TopicResources:
         return None
 
     def create(self, action: ResourceAction) -> None:
-        """Creates the topic or the subscription."""
+        """Create the topic or the subscription."""
         attributes, tags = action.list_written()
         with asking(_name(action.arn), "sns"):
             if action.kind == "subscription":
@@ -59,7 +59,7 @@ class TopicResources:
             self._client.create_topic(Name=action.resource, Attributes=given, Tags=_to_list(tags))
 
     def update(self, action: ResourceAction) -> None:
-        """Writes differences, one attribute per request: SNS allows no more."""
+        """Write differences, one attribute per request: SNS allows no more."""
         attributes, tags = action.list_written()
         with asking(_name(action.arn), "sns"):
             if tags:
@@ -72,7 +72,7 @@ class TopicResources:
                     self._client.set_topic_attributes(TopicArn=action.arn, **written)
 
     def delete(self, action: ResourceAction) -> None:
-        """Deletes the topic with its subscriptions, or the subscription alone."""
+        """Delete the topic with its subscriptions, or the subscription alone."""
         with asking(_name(action.arn), "sns"):
             if action.kind == "subscription":
                 self._client.unsubscribe(SubscriptionArn=action.arn)

@@ -27,7 +27,7 @@ class QueueResources:
         self._pause_seconds = pause_seconds
 
     def read(self, kind: ResourceKind, name: str, url: str | None = None) -> Observed | None:
-        """Reads the queue by its URL or its name; returns None if there is none."""
+        """Read the queue by its URL or its name; return None if there is none."""
         with asking(name_queue(url or name), "sqs"):
             url = url or self.find_url(name)
             if url is None:
@@ -44,7 +44,7 @@ class QueueResources:
         return Observed(kind, arn.rsplit(":", 1)[-1] or name, arn, attributes, tags)
 
     def find_url(self, name: str) -> str | None:
-        """Returns the URL of a queue; None if there is none of that name. Raises botocore's errors."""
+        """Return the URL of a queue; None if there is none of that name. Raises botocore's errors."""
         try:
             return self._client.get_queue_url(QueueName=name)["QueueUrl"]
         except ClientError as error:
@@ -53,7 +53,7 @@ class QueueResources:
             raise
 
     def create(self, action: ResourceAction) -> None:
-        """Creates it with all its attributes and tags, so that it is ours from the start."""
+        """Create it with all its attributes and tags, so that it is ours from the start."""
         attributes, tags = action.list_written()
         given = {_as_attribute(name): value for name, value in attributes.items() if value}
         attempts = Retrying(
@@ -66,7 +66,7 @@ class QueueResources:
             attempts(self._client.create_queue, QueueName=action.resource, Attributes=given, tags=tags)
 
     def update(self, action: ResourceAction) -> None:
-        """Writes differences."""
+        """Write differences."""
         attributes, tags = action.list_written()
         with asking(name_queue(action.resource), "sqs"):
             url = self._client.get_queue_url(QueueName=action.resource)["QueueUrl"]
@@ -77,7 +77,7 @@ class QueueResources:
                 self._client.set_queue_attributes(QueueUrl=url, Attributes=given)
 
     def delete(self, action: ResourceAction) -> None:
-        """Deletes it with all its messages; does nothing if it was deleted in the meantime."""
+        """Delete it with all its messages; do nothing if it was deleted in the meantime."""
         with asking(name_queue(action.resource), "sqs"):
             url = self.find_url(action.resource)
             if url is not None:

@@ -45,5 +45,5 @@ def test_after_a_name_that_is_not_utf8_all_may_have_changed_and_later_changes_ar
 
 
 def test_a_folder_that_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
-    with pytest.raises(SourceUnavailableError, match="is not there"):
+    with pytest.raises(SourceUnavailableError, match="does not exist"):
         FolderChangeFeed(tmp_path / "gone")

@@ -69,7 +69,9 @@ def test_a_manifest_that_its_checksum_does_not_bear_out_is_refused(tmp_path: Pat
     manifest = write_inventory(tmp_path, "CSV", [[build_row("a")], [build_row("b")]])
     data = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(data | {"files": data["files"][:1]}))
-    with pytest.raises(SourceError, match=r"manifest\.json is not the manifest that .* MD5") as failure:
+    with pytest.raises(
+        SourceError, match=r"manifest\.json does not match its checksum file .* MD5"
+    ) as failure:
         next(open_report(manifest).iter_objects())
     assert "again" in failure.value.hint
 

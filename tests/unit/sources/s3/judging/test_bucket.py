@@ -64,7 +64,7 @@ def test_the_last_sender_on_the_way_has_to_be_let_in(route: Route, sender: str) 
     ("options", "is_versioned", "status", "told"),
     [
         ({"clean_source": "delete"}, True, "ok", "its versions are kept"),
-        ({"clean_source": "delete"}, False, "warning", "deleted for good"),
+        ({"clean_source": "delete"}, False, "warning", "deleted permanently"),
         ({"clean_source": "tag"}, False, "ok", "tagged"),
         ({"clean_source": "move", "clean_source_move_to": "s3://archive/x"}, False, "ok", "s3://archive/x"),
     ],

@@ -69,7 +69,7 @@ def test_resource_of_another_lake_is_rejected_with_its_name() -> None:
 @pytest.mark.parametrize("tags", [{}, STRANGER.build_tags({})])
 def test_adopting_takes_over_and_says_so(tags: dict[str, str]) -> None:
     action = plan(observe(GOOD, tags), adopt=True)
-    assert (action.change, action.note) == ("update", "taken over")
+    assert (action.change, action.note) == ("update", "ownership taken")
     assert action.list_written()[1][OWNER_TAG] == OWNER.id
 
 

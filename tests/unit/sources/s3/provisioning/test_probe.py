@@ -106,7 +106,7 @@ def test_silence_is_a_problem_and_the_object_is_removed() -> None:
     silent.expect_delete()
     [finding] = silent.run(seconds=0.5)
     assert (finding.name, finding.status) == ("probe", "problem")
-    assert "TestEvent came" in finding.detail
+    assert "TestEvent arrived" in finding.detail
     assert "headwater doctor" in finding.fix
 
 
@@ -117,7 +117,7 @@ def test_another_consumer_is_suspected_when_messages_are_with_one() -> None:
     silent.expect_put()
     silent.expect_delete()
     [finding] = silent.run(seconds=0.5)
-    assert "about 1 messages are with another consumer" in finding.detail
+    assert "another consumer has about 1 messages" in finding.detail
 
 
 def test_behind_a_long_queue_nothing_is_tried(round_trip: Round) -> None:
