@@ -45,6 +45,7 @@ from headwater.lake.transforms.checking import read_secrets
 from headwater.medallion.pipeline import DerivedPipeline, Steps
 from headwater.observability.crash_points import crash_point
 from headwater.sources.object_store import ObjectStoreConfig
+from headwater.sources.registry import build_source
 
 
 def read_clock() -> datetime:
@@ -151,11 +152,7 @@ class App:
     def build_store_config(self) -> ObjectStoreConfig:
         """Return where the objects of the source are fetched from."""
         source = self.settings.source
-        config = ObjectStoreConfig("local")
-        if source.type == "s3":
-            config = ObjectStoreConfig(
-                "s3", region=source.region, endpoint=source.endpoint, scheme=source.file_system_scheme
-            )
+        config = build_source(source).build_store_config()
         if source.moved_from is None:
             return config
         return replace(config, known_as=source_bucket(self.settings), location=source_location(self.settings))

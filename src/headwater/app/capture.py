@@ -16,8 +16,9 @@ from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
 
-# One empty long poll asks all servers of an SQS queue; an in-process queue needs no waiting.
-_EMPTY_POLL_SECONDS = {"s3": 1.0, "local": 0.05}
+# One empty long poll asks all servers of an SQS queue; the in-process queue of a watcher needs no waiting.
+_EMPTY_POLL_SECONDS = 1.0
+_EMPTY_POLL_SECONDS_WATCHED = 0.05
 
 
 class Capture:
@@ -39,7 +40,7 @@ class Capture:
             self._queue,
             append_events,
             append_quarantine,
-            build_options(source.queue if source.type == "s3" else None, app.settings.capture),
+            build_options(source.queue, app.settings.capture),
             on_commit=on_commit,
             metrics=metrics,
         )
@@ -48,7 +49,7 @@ class Capture:
         self._fed = threading.Event()
         self._once = False
         self.failure: Exception | None = None
-        if source.type == "s3":
+        if not source.is_watched:
             self._fed.set()
 
     @property
@@ -66,7 +67,9 @@ class Capture:
                     self._consumer.run_once(
                         stop,
                         is_fed=self._fed.is_set,
-                        empty_poll_seconds=_EMPTY_POLL_SECONDS[self._source.type],
+                        empty_poll_seconds=_EMPTY_POLL_SECONDS_WATCHED
+                        if self._source.is_watched
+                        else _EMPTY_POLL_SECONDS,
                     )
                 else:
                     self._consumer.run(stop)

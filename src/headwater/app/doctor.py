@@ -11,6 +11,7 @@ from headwater.config.settings import Settings
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL
 from headwater.observability.clock import Clock, SystemClock
 from headwater.sources.finding import SetupFinding
+from headwater.sources.registry import build_source
 
 
 def diagnose(
@@ -41,15 +42,8 @@ def diagnose(
 
 def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
     """Return findings about the folder, or about bucket, queue and the resources between them."""
-    source = settings.source
-    if source.type == "local":
-        from headwater.sources.local.checks import check_local_source
-
-        return check_local_source(source)
-    from headwater.sources.s3.checks.bucket import check_s3_source
-
     mirrors = any(table.effective_mode == "mirror" for table in settings.object_tables.values())
-    return check_s3_source(source, needs_removals=mirrors, clock=clock)
+    return build_source(settings.source).check(needs_removals=mirrors, clock=clock)
 
 
 def is_healthy(findings: list[SetupFinding]) -> bool:

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from headwater.app.lake_check import ensure_local_lake
 from headwater.config.settings import Settings
-from headwater.config.source import SourceConfig
 from headwater.errors import ConfigError
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.transforms.checking import check_processing
+from headwater.sources.registry import build_source
 
 
 def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
@@ -27,7 +27,7 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
         lambda: find_java(environ),
         lambda: ensure_local_lake(settings.lake),
         lambda: _ensure_lineage_file(settings),
-        *_list_source_checks(settings.source),
+        *build_source(settings.source).list_preflight_checks(),
     ]
     with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:
         for future in [pool.submit(check) for check in checks]:
@@ -55,15 +55,3 @@ def _ensure_lineage_file(settings: Settings) -> None:
             f"lineage.file: {file} is not writable: {error.strerror}",
             hint="specify a file in an existing folder that this user can write to",
         ) from error
-
-
-def _list_source_checks(source: SourceConfig) -> list[Callable[[], object]]:
-    if source.type == "local":
-        from headwater.sources.local.checks import ensure_folder
-
-        return [lambda: ensure_folder(source)]
-    from headwater.sources.s3.checks.bucket import ensure_bucket
-    from headwater.sources.s3.checks.queue import read_attributes
-
-    # The bucket first: a wrong bucket has no queue either, and the queue's name derives from it.
-    return [lambda: ensure_bucket(source), lambda: read_attributes(source)]

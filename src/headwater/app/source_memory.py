@@ -68,7 +68,6 @@ def check_source(settings: Settings, known: str | None) -> None:
         return
     provider, _, place = known.partition(":")
     source = settings.source
-    key = "bucket" if source.type == "s3" else "path"
     what = f"the lake {settings.lake} was filled from {_describe(provider, place)}"
     if provider != source_provider(settings):
         raise UsageError(
@@ -76,7 +75,7 @@ def check_source(settings: Settings, known: str | None) -> None:
             hint="use a separate lake for the new source: set lake to another location",
         )
     raise UsageError(
-        f"{what}; source.{key} is now {source.location}",
+        f"{what}; source.{source.location_key} is now {source.location}",
         hint=f"the same objects at a new location: add `moved_from: {place}` to source; "
         "other objects: set lake to another location, so that they get their own tables",
     )

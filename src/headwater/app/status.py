@@ -209,7 +209,7 @@ class StatusReader:
 
     def _read_queue(self) -> QueueStatus | None:
         source = self._settings.source
-        if source.type != "s3":
+        if source.is_watched:
             return None
         try:
             with closing(build_queue(source)) as queue:

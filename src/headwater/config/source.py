@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -135,6 +135,10 @@ def _list_clean_problems(
 class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, with notifications in a queue."""
 
+    # Whether a watcher in the run's own process announces changes, instead of the store.
+    is_watched: ClassVar[bool] = False
+    location_key: ClassVar[str] = "bucket"
+
     type: Literal["s3"] = Field(description="An S3 bucket.")
     bucket: Annotated[str, AfterValidator(check_bucket_name)] = Field(
         min_length=1, description="Bucket name.", examples=["acme-landing"]
@@ -185,6 +189,16 @@ class S3SourceConfig(Section):
         return self.moved_from or self.bucket
 
     @property
+    def address(self) -> str:
+        """Return the URL of the source, by its name in the lake."""
+        return f"s3://{self.known_location}/{self.prefix}"
+
+    @property
+    def notified_by(self) -> dict[str, str]:
+        """Return the route of notifications, and the queue's URL if it is configured."""
+        return {"notifications": self.notifications} | ({"queue": self.queue.url} if self.queue.url else {})
+
+    @property
     def clean_source_target(self) -> str:
         """Return the target of moved objects, as `bucket/prefix/`; empty without a target."""
         target = (self.clean_source_move_to or "").removeprefix("s3://").rstrip("/")
@@ -232,6 +246,10 @@ def _resolve_folder(path: Path, info: ValidationInfo) -> Path:
 class LocalSourceConfig(Section):
     """Files in a folder, existing and changing."""
 
+    is_watched: ClassVar[bool] = True
+    location_key: ClassVar[str] = "path"
+    queue: ClassVar[None] = None
+
     type: Literal["local"] = Field(description="A folder on this machine.")
     path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(
         description="Folder to watch; relative to the configuration file.", examples=["landing"]
@@ -270,6 +288,16 @@ class LocalSourceConfig(Section):
     def known_location(self) -> str:
         """Return the folder's name in the lake: moved files keep their original one."""
         return str(self.moved_from or self.path)
+
+    @property
+    def address(self) -> str:
+        """Return the folder, by its name in the lake."""
+        return self.known_location
+
+    @property
+    def notified_by(self) -> dict[str, str]:
+        """Return the route of notifications: the folder is watched."""
+        return {"notifications": "folder"}
 
     @model_validator(mode="after")
     def _check_clean_source(self) -> "LocalSourceConfig":

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
+
+UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,17 @@ class ListedObject:
     etag: str
     version_id: str | None
     last_modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UnusablePath:
+    """A path in the folder that is not listed. `key` may hold surrogates for bytes that are not UTF-8; the
+    key of a folder ends in a slash.
+    """
+
+    key: str
+    reason: UnusableReason
+    detail: str
 
 
 class Lister(Protocol):

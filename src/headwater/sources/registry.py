@@ -14,15 +14,20 @@ from headwater.sources.object_store import ObjectStore, ObjectStoreConfig, Store
 from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope
 from headwater.sources.queue import Queue
 from headwater.sources.relocated_store import RelocatedStore
+from headwater.sources.source import Source
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
     from headwater.sources.notifications.outcome import MessageParser
 
-# Module and function of each builder. The queue of a folder is filled by its watcher, in this process.
+# Module and function or class of each builder. The queue of a folder is filled by its watcher.
 _QUEUES: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.sources.memory.queue", "build_memory_queue"),
     "s3": ("headwater.sources.s3.queue", "build_sqs_queue"),
+}
+_SOURCES: Mapping[str, tuple[str, str]] = {
+    "local": ("headwater.sources.local.source", "LocalSource"),
+    "s3": ("headwater.sources.s3.source", "S3Source"),
 }
 _OBJECT_STORES: Mapping[StoreKind, tuple[str, str]] = {
     "local": ("headwater.sources.local.object_store", "build_local_store"),
@@ -41,6 +46,11 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
 _PARSER = ("headwater.sources.message_parser", "parse_message")
 # What to install if the library of a type's vendor cannot be imported.
 _INSTALL: Mapping[str, str] = {"local": "pip install headwater", "s3": "pip install boto3"}
+
+
+def build_source(source: "SourceConfig") -> Source:
+    """Build the source that the configuration describes. Opens no connection."""
+    return cast("Callable[[SourceConfig], Source]", _load(_SOURCES[source.type]))(source)
 
 
 def build_queue(source: "SourceConfig") -> Queue:

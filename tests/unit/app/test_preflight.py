@@ -22,8 +22,8 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> dict[str, HeadwaterError]:
             raise errors[name]
 
     monkeypatch.setattr("headwater.app.preflight.find_java", lambda _: None)
-    monkeypatch.setattr("headwater.sources.s3.checks.bucket.ensure_bucket", lambda _: ask("bucket"))
-    monkeypatch.setattr("headwater.sources.s3.checks.queue.read_attributes", lambda _: ask("queue"))
+    monkeypatch.setattr("headwater.sources.s3.source.ensure_bucket", lambda _: ask("bucket"))
+    monkeypatch.setattr("headwater.sources.s3.source.read_attributes", lambda _: ask("queue"))
     return errors
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.objects.streams import open_lister, open_streams
+from headwater.app.objects.streams import open_streams
 from headwater.errors import UsageError
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
 from headwater.ingest.cleaning.decision import SourceCleanPolicy, iter_clean_decisions
@@ -16,7 +16,7 @@ from headwater.observability.clock import SystemClock
 from headwater.observability.metrics import Metrics
 from headwater.sources.cleaner import SourceCleaner
 from headwater.sources.pacing import Pacer
-from headwater.sources.registry import build_cleaner
+from headwater.sources.registry import build_cleaner, build_source
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -62,7 +62,10 @@ class CleanSource:
         pace, list_pace = self._build_paces(stop)
         prefix = app.settings.source.prefix
         streams = [open_streams(app, name) for name in app.settings.object_tables]
-        with open_lister(app.settings, list_pace) as lister, closing(self._build()) as cleaner:
+        with (
+            build_source(app.settings.source).open_lister(list_pace) as lister,
+            closing(self._build()) as cleaner,
+        ):
             ports = CleaningPorts(cleaner, app.events.append, self._now, pace)
             decisions = iter_clean_decisions(lister.iter_objects(prefix), streams, self._policy, now)
             return self._tell(CleaningPass(ports, report, stop).run(decisions))
@@ -70,7 +73,7 @@ class CleanSource:
     def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return the callbacks that run before an object is acted on and before a page is listed."""
         settings = self._app.settings
-        if settings.source.type == "local":
+        if settings.source.is_watched:
             return (lambda: None), (lambda: None)
         rate = settings.reconcile.max_requests_per_second
         return Pacer(rate / _REQUESTS_AN_OBJECT, SystemClock(), stop), Pacer(rate, SystemClock(), stop)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.app.lineage.datasets import DatasetName, name_dataset
-from headwater.app.scope import source_bucket
 from headwater.config.search.index import SearchConfig
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
@@ -62,7 +61,7 @@ def build_lineage(settings: Settings) -> Lineage:
     places = list_tables(settings)
     source = _build_source(settings)
     nodes = [source, _build_node("events", "events", places["events"])]
-    edges = [LineageEdge(source.name, "events", _describe_capture(settings))]
+    edges = [LineageEdge(source.name, "events", settings.source.notified_by)]
     for name, table in {**settings.object_tables, **settings.derived_tables}.items():
         nodes.append(_build_node(name, "table", places[name], _list_columns(table)))
         edges.append(LineageEdge(table.from_ or "events", name, _describe_table(table)))
@@ -78,22 +77,12 @@ def build_lineage(settings: Settings) -> Lineage:
 
 
 def _build_source(settings: Settings) -> LineageNode:
-    source = settings.source
-    place = source_bucket(settings)
-    if source.type == "s3":
-        place = f"s3://{place}/{source.prefix}"
+    place = settings.source.address
     return _build_node(place, "source", place)
 
 
 def _build_node(name: str, kind: NodeKind, place: str, columns: tuple[str, ...] = ()) -> LineageNode:
     return LineageNode(name, kind, place, columns, name_dataset(place) if place else None)
-
-
-def _describe_capture(settings: Settings) -> dict[str, str]:
-    source = settings.source
-    if source.type == "local":
-        return {"notifications": "folder"}
-    return {"notifications": source.notifications} | ({"queue": source.queue.url} if source.queue.url else {})
 
 
 def _list_columns(table: TableConfig) -> tuple[str, ...]:

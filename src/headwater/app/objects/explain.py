@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, source_bucket, source_location, source_provider
+from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
@@ -21,6 +20,7 @@ from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
 from headwater.sources.local.lister import is_utf8, show_name
+from headwater.sources.registry import build_source
 
 Row = Mapping[str, Any]
 
@@ -149,36 +149,16 @@ class Explain:
 
 
 def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
-    """Return bucket and key of an address (`s3://bucket/key`, a path below the source folder, or a key
-    alone).
+    """Return bucket and key of an address (`s3://bucket/key`, a path in the source folder, or a key alone).
 
-    Raises `UsageError` when the address is in another bucket or folder than the source's.
+    Raises `UsageError` for an address in another bucket or folder than the source's.
     """
-    source = settings.source
     if not is_utf8(uri):
         raise UsageError(
             f"{show_name(uri)} is not UTF-8: no table can store this name as a key",
             hint="rename the file; until then it is in quarantine: headwater quarantine list",
         )
-    bucket_known, location = source_bucket(settings), source_location(settings)
-    if source.type == "local":
-        if not uri.startswith("/"):
-            return bucket_known, uri
-        root = next((root for root in (location, bucket_known) if Path(uri).is_relative_to(root)), None)
-        if root is None:
-            raise UsageError(f"{uri} is not in the source folder {location}", hint="specify a path in it")
-        return bucket_known, str(Path(uri).relative_to(root))
-    scheme, separator, rest = uri.partition("://")
-    if not separator:
-        return bucket_known, uri
-    # `urlsplit` would break keys, which may contain `#` and `?`.
-    bucket, _, key = rest.partition("/")
-    if scheme not in ("s3", "s3a", "s3n") or bucket not in (source.bucket, bucket_known):
-        raise UsageError(
-            f"{uri} is not in the source bucket {source.bucket}",
-            hint=f"addresses look like s3://{source.bucket}/KEY",
-        )
-    return bucket_known, key
+    return source_bucket(settings), build_source(settings.source).parse_address(uri)
 
 
 def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:

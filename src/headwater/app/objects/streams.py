@@ -1,7 +1,6 @@
 """The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
@@ -17,29 +16,6 @@ from headwater.ingest.writing.stored_contents import iter_announced, iter_row_co
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
-from headwater.sources.lister import Lister
-from headwater.sources.local.lister import LocalLister, UnusablePath
-
-
-@contextmanager
-def open_lister(
-    settings: Settings,
-    pace: Callable[[], None] = lambda: None,
-    on_unusable: Callable[[UnusablePath], None] | None = None,
-) -> Iterator[Lister]:
-    """Open a lister of the source. `pace` is called before each request to a bucket, `on_unusable` with what
-    cannot be listed in a folder."""
-    source = settings.source
-    if source.type == "local":
-        yield LocalLister(source.path, on_unusable)
-        return
-    from headwater.sources.s3.lister import S3Lister, build_listing_client
-
-    lister = S3Lister(build_listing_client(source), source.bucket, pace=pace)
-    try:
-        yield lister
-    finally:
-        lister.close()
 
 
 def build_uri_prefix(settings: Settings, bucket: str) -> str:

@@ -1,7 +1,6 @@
 """`headwater verify`: compares each table with the bucket, and repairs the differences."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,7 +8,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.lineage.following import Following, read_following
 from headwater.app.objects.deep_look import DeepLook
 from headwater.app.objects.redrive import Redrive
-from headwater.app.objects.streams import build_uri_prefix, open_lister, open_streams
+from headwater.app.objects.streams import build_uri_prefix, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
@@ -28,8 +27,9 @@ from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
-from headwater.sources.lister import Lister
-from headwater.sources.local.lister import LocalLister, UnusablePath, show_name
+from headwater.sources.lister import UnusablePath
+from headwater.sources.local.lister import LocalLister, show_name
+from headwater.sources.registry import build_source
 
 _PROBLEMS_SHOWN = 100
 
@@ -90,13 +90,12 @@ class Verify:
         now: Callable[[], datetime] = read_clock,
         *,
         deep: int = 0,
-        lister: Callable[..., AbstractContextManager[Lister]] = open_lister,
     ) -> None:
         self._app = app
         self._settings = app.settings
+        self._source = build_source(app.settings.source)
         self._now = now
         self._deep = deep
-        self._open_lister = lister
 
     def run(self, only: Sequence[str] = (), folder_depth: int = 0) -> VerifyReport:
         """Verify all tables, or those named; also report on the first `folder_depth` parts of the keys."""
@@ -175,7 +174,7 @@ class Verify:
     def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
         scope = build_scope(self._settings, name)
         unusable: list[UnusablePath] = []
-        with self._open_lister(self._settings, on_unusable=unusable.append) as lister:
+        with self._source.open_lister(lambda: None, unusable.append) as lister:
             present = lister.iter_objects(scope.prefix)
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))

@@ -102,7 +102,7 @@ class Reconcile:
 
     def count_waiting(self) -> int | None:
         """Return the approximate number of queued notifications. None for a folder, or when unknown."""
-        if self._source.type == "local":
+        if self._source.is_watched:
             return None
         try:
             with closing(build_queue(self._source)) as queue:
@@ -225,7 +225,7 @@ class Reconcile:
 
     @property
     def _is_watched(self) -> bool:
-        return self._source.type == "local"
+        return self._source.is_watched
 
     @cached_property
     def _passes(self) -> PassTable:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from headwater.errors import SourceUnavailableError
-from headwater.sources.lister import ListedObject
-
-UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
+from headwater.sources.lister import ListedObject, UnusablePath, UnusableReason
 
 # Temporary names that programs write before the final file: editors, downloads, rsync, Spark, Hadoop.
 _TRANSIENT_NAME = re.compile(
@@ -24,17 +22,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST_MICROS = 9_214_646_399_999_999  # the end of 2261: what 64 bits of nanoseconds hold
 _PART_BYTES = 1 << 20
 _MOST_PARTS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class UnusablePath:
-    """A path in the folder that is not listed. `key` may hold surrogates for bytes that are not UTF-8; the
-    key of a folder ends in a slash.
-    """
-
-    key: str
-    reason: UnusableReason
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)

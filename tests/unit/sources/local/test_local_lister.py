@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import SourceUnavailableError
+from headwater.sources.lister import UnusablePath
 from headwater.sources.local import lister as lister_module
-from headwater.sources.local.lister import LocalLister, UnusablePath, build_file_etag, is_transient
+from headwater.sources.local.lister import LocalLister, build_file_etag, is_transient
 
 
 def write(root: Path, *keys: str) -> None:

@@ -13,6 +13,7 @@ import structlog
 
 from headwater.errors import SourceUnavailableError
 from headwater.observability.clock import Clock, SystemClock
+from headwater.sources.lister import UnusablePath
 from headwater.sources.local.folder_watcher.change_feed import FolderChangeFeed, find_identity
 from headwater.sources.local.folder_watcher.file_messages import (
     build_created_message,
@@ -30,7 +31,6 @@ from headwater.sources.local.folder_watcher.settling import Settling
 from headwater.sources.local.lister import (
     ListedFile,
     LocalLister,
-    UnusablePath,
     build_listed_file,
     is_transient,
     read_digest,

@@ -1,0 +1,63 @@
+"""`S3Source`: a bucket with its queue, see `headwater.sources.source`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from headwater.config.source import S3SourceConfig
+from headwater.errors import UsageError
+from headwater.observability.clock import Clock
+from headwater.sources.finding import SetupFinding
+from headwater.sources.lister import UnusablePath
+from headwater.sources.object_store import ObjectStoreConfig
+from headwater.sources.s3.checks.bucket import check_s3_source, ensure_bucket
+from headwater.sources.s3.checks.queue import read_attributes
+from headwater.sources.s3.lister import S3Lister, build_listing_client
+
+
+class S3Source:
+    """Objects of a bucket in AWS or in a service with the same API."""
+
+    def __init__(self, config: S3SourceConfig) -> None:
+        self._config = config
+
+    def build_store_config(self) -> ObjectStoreConfig:
+        """See `Source`."""
+        config = self._config
+        return ObjectStoreConfig(
+            "s3", region=config.region, endpoint=config.endpoint, scheme=config.file_system_scheme
+        )
+
+    @contextmanager
+    def open_lister(
+        self, pace: Callable[[], None], on_unusable: Callable[[UnusablePath], None] | None = None
+    ) -> Iterator[S3Lister]:
+        """See `Source`. Every key of a bucket can be listed."""
+        lister = S3Lister(build_listing_client(self._config), self._config.bucket, pace=pace)
+        try:
+            yield lister
+        finally:
+            lister.close()
+
+    def parse_address(self, address: str) -> str:
+        """See `Source`. An address is a URL; objects moved to another bucket have two."""
+        scheme, separator, rest = address.partition("://")
+        if not separator:
+            return address
+        # `urlsplit` would break keys, which may contain `#` and `?`.
+        bucket, _, key = rest.partition("/")
+        config = self._config
+        if scheme not in ("s3", "s3a", "s3n") or bucket not in (config.bucket, config.known_location):
+            raise UsageError(
+                f"{address} is not in the source bucket {config.bucket}",
+                hint=f"addresses look like s3://{config.bucket}/KEY",
+            )
+        return key
+
+    def list_preflight_checks(self) -> Sequence[Callable[[], object]]:
+        """See `Source`."""
+        # The bucket first: a wrong bucket has no queue either, and the queue's name derives from it.
+        return [lambda: ensure_bucket(self._config), lambda: read_attributes(self._config)]
+
+    def check(self, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
+        """See `Source`."""
+        return check_s3_source(self._config, needs_removals=needs_removals, clock=clock)
