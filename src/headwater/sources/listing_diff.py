@@ -16,8 +16,8 @@ Verdict = Literal["same", "missing", "changed", "vanished"]
 class KnownState:
     """The known object under a key. `event_time` is the time of its creation; None if not recorded.
 
-    `may_be_gone`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: a table
-    observed an object, but the events know only older ones that were removed.
+    `may_be_gone`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: the
+    events do not say what is stored now. A table observed an object after them, or a version was deleted.
     """
 
     key: str

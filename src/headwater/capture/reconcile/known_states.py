@@ -2,7 +2,8 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-observed after all their events are also compared, because their removal may have been lost.
+observed after all their events are also compared, because their removal may have been lost. So are objects
+observed by listing before one of their versions was deleted: a table may have read that version instead.
 """
 
 from collections.abc import Iterator, Sequence
@@ -119,7 +120,7 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
         "state.size",
         F.unix_micros("state.event_time").alias("event_time"),
         _may_be_gone().alias("may_be_gone"),
-        is_unheard.alias("is_unheard"),
+        (is_unheard | F.col("is_overtaken")).alias("is_unheard"),
     )
 
 
@@ -145,6 +146,9 @@ def _fold_events(events: DataFrame) -> DataFrame:
         "key",
         F.when(state["kind"] != "removed", state).alias("state"),
         F.greatest(told_at, "listed.received_at").alias("told_at"),
+        F.coalesce(
+            listed_later & (F.col("version_removed_at") >= F.col("listed.received_at")), F.lit(False)
+        ).alias("is_overtaken"),
         "cleaned",
     )
 
@@ -161,6 +165,9 @@ def _group_events(events: DataFrame) -> DataFrame:
         _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
         _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
         _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
+        F.max(F.when(~from_listing & is_removal & of_version, F.col("event_time"))).alias(
+            "version_removed_at"
+        ),
         _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
         _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
     )

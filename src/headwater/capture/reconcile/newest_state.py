@@ -2,12 +2,14 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-observed after all their events are also compared, because their removal may have been lost.
+observed after all their events are also compared, because their removal may have been lost. So are objects
+observed by listing before one of their versions was deleted: a table may have read that version instead.
 
 `known_states` computes the same for whole events tables, in Spark; a test compares the two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 
@@ -39,10 +41,18 @@ def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, da
     for key, group in groupby(telling, key=lambda stored: stored.event.key):
         state, told_at = _find_newest(found := list(group))
         if state is not None:
-            states.append(_to_known(state, _find_cleaning(found)))
+            is_unheard = _is_overtaken(state, found)
+            states.append(replace(_to_known(state, _find_cleaning(found)), is_unheard=is_unheard))
         elif told_at is not None and key in seen and seen[key] >= told_at:
             states.append(KnownState(key, None, is_unheard=True))
     return states
+
+
+def _is_overtaken(state: ObjectEvent, events: Sequence[StoredEvent]) -> bool:
+    """True if the state was observed by listing, and a version has been deleted since."""
+    listed = next((stored for stored in events if stored.event is state and _is_observation(stored)), None)
+    deleted = [s.event for s in events if s.event.kind == "removed" and not is_certain_removal(s.event)]
+    return listed is not None and any(event.event_time >= listed.received_at for event in deleted)
 
 
 def is_certain_removal(event: ObjectEvent) -> bool:
@@ -64,7 +74,7 @@ def _tells(event: ObjectEvent) -> bool:
 def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, datetime | None]:
     """Return the current object, or None, and the time of the object's last event."""
     about_content = [stored for stored in events if stored.event.event_name not in CLEANINGS]
-    listings = [s for s in about_content if s.source == "listing" and s.event.order_key is None]
+    listings = [stored for stored in about_content if _is_observation(stored)]
     sent = [stored.event for stored in about_content if stored not in listings]
     created = max((event for event in sent if event.kind != "removed"), key=_order, default=None)
     removals = [event for event in sent if event.kind == "removed"]
@@ -87,6 +97,10 @@ def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, dat
     if told_at is not None and listed.received_at <= told_at:
         return (created if exists else None), told_at
     return (None if listed.event.kind == "removed" else listed.event), listed.received_at
+
+
+def _is_observation(stored: StoredEvent) -> bool:
+    return stored.source == "listing" and stored.event.order_key is None
 
 
 def _order(event: ObjectEvent) -> tuple[str, datetime]:
