@@ -176,7 +176,7 @@ def test_dates_that_no_calendar_has_are_quarantined(build):
 def test_new_table_is_not_partitioned_by_a_time(build):
     lake = build(t={"path": "*.json", "partition": "at", "schema_hints": "at timestamp"})
     lake.put("1.json", '{"at": "2026-05-02"}\n')
-    with pytest.raises(ConfigError, match="partition: column 'at' is timestamp"):
+    with pytest.raises(ConfigError, match="partition: column 'at' is a timestamp"):
         lake.ingest("t")
     lake.change("t", schema_hints="at string")
     lake.ingest("t")
