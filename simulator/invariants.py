@@ -6,12 +6,12 @@ from functools import partial
 from typing import NamedTuple
 
 from headwater.capture.consumer.reading import MessageReading, read_message
-from headwater.capture.own_events import LISTED_EVENT
+from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import QUARANTINED
-from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import format_state
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.observation import is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -348,12 +348,12 @@ class RebuiltLedger:
     def __init__(self) -> None:
         self.states: dict[str, LedgerEntry] = {}
 
-    def find_mark(self, table: str) -> Mark:
+    def find_watermark(self, table: str) -> Watermark:
         del table
-        return Mark()
+        return Watermark()
 
-    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        del table, mark
+    def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
+        del table, watermark
         self.states |= {state.object_id: state for state in states}
 
     def forget(self, table: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry, with_content
+from headwater.capture.control_events import REPAIR_EVENT, build_control_event, build_retry, with_content
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.reconcile import ReconcilePass
@@ -109,7 +109,7 @@ class Process:
         now = self._outside.clock.next_moment()
         live = self._outside.bucket.find_live(key)
         if b % 2:
-            repair = build_own_event(REPAIR_EVENT, "s3", BUCKET, key, now)
+            repair = build_control_event(REPAIR_EVENT, "s3", BUCKET, key, now)
             etag = live.etag if live is not None and a % 2 else None
             self.events.append([with_content(repair, "created", etag)])
             return "repair"

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.capture.control_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.capture.events_table import EventsTable
-from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.lake.jvm import explained_lake
 from headwater.sources.local.folder_watcher.file_messages import FILE_FIELD, parse_order
 from headwater.sources.local.folder_watcher.known_files import KnownFile

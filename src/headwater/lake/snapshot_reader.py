@@ -25,7 +25,7 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
-from headwater.lake.failures import explain_damage
+from headwater.lake.failures import explain_corruption
 from headwater.lake.logical_types.decoding import (
     decode_batch,
     describe_schema,
@@ -364,8 +364,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
             f"{path}: blobs of column {blob[1]} are stored in log files, which only Spark can read",
             hint="Spark can read it; a compaction moves them to base files",
         )
-    if damage := explain_damage(path, text):
-        return damage
+    if corruption := explain_corruption(path, text):
+        return corruption
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")

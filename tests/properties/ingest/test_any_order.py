@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.consumer.reading import read_message
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
     RETRACT_EVENT,
-    build_own_event,
+    build_control_event,
     build_retry,
     with_content,
 )
@@ -100,13 +100,13 @@ def build_wish(world, wish):
     key, now = KEYS[wish.choice], world.clock.next_moment()
     names = {"repair": REPAIR_EVENT, "drop": DROP_EVENT, "excluded": RETRACT_EVENT}
     if wish.name in names:
-        return build_own_event(names[wish.name], "s3", BUCKET, key, now)
+        return build_control_event(names[wish.name], "s3", BUCKET, key, now)
     if wish.name == "retry":
         return build_retry("s3", BUCKET, key, None, None, now)
     listed = next((found for found in world.bucket.list_objects() if found.key == key), None)
     if wish.name == "cleaned" and listed is not None:
         world.watch.note_due(key)
-        return with_content(build_own_event(CLEANED_EVENT, "s3", BUCKET, key, now), "other", listed.etag)
+        return with_content(build_control_event(CLEANED_EVENT, "s3", BUCKET, key, now), "other", listed.etag)
     return build_event(Comparison(key, listed, None), EventOrigin("s3", BUCKET, now))
 
 

@@ -11,15 +11,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.events_table import EventsTable
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
     TAGGED_EVENT,
-    build_own_event,
+    build_control_event,
     with_content,
 )
+from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
@@ -119,9 +119,9 @@ def test_listed_state_counts_until_a_newer_event(events: EventsTable) -> None:
 def test_retry_and_skip_requests_do_not_change_the_state(events: EventsTable) -> None:
     events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
     wishes = [
-        build_own_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
-        build_own_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
-        with_content(build_own_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
+        build_control_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
+        build_control_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
+        with_content(build_control_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
     ]
     events.append(wishes)
     assert read_known(events) == {"asked": "etag-asked-1", "dropped": "etag-dropped-1"}
@@ -179,7 +179,7 @@ def build_random_events(dice: random.Random, key: str) -> list[CapturedEvent]:
             found += notify(event)
         else:
             names = (REPAIR_EVENT, DROP_EVENT) if source == "wish" else (CLEANED_EVENT, TAGGED_EVENT)
-            event = build_own_event(dice.choice(names), "s3", "landing", key, at(second))
+            event = build_control_event(dice.choice(names), "s3", "landing", key, at(second))
             found.append(with_content(event, "created" if source == "wish" else "other", etag))
     return found
 
@@ -268,7 +268,7 @@ def _never() -> threading.Event:
 
 def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) -> None:
     def clean(key: str, etag: str, when: float) -> CapturedEvent:
-        return with_content(build_own_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
+        return with_content(build_control_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
 
     events.append(
         [

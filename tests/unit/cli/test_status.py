@@ -13,7 +13,7 @@ from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, St
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from tests.fixtures.lakes import write_config
 
 
@@ -104,8 +104,8 @@ def test_last_reconcile_is_a_line(capsys):
 def test_a_table_whose_batches_fail_in_an_active_run_is_shown(tmp_path):
     lake = tmp_path / "lake"
     config, intent = write_config(tmp_path, lake), Intent("run", "run", ("orders_cow",))
-    with WriterPresence(str(lake), {}, intent).entered(Patience(0)) as presence:
-        presence.note_failure("orders_cow", "the batch could not be read")
+    with WriterLease(str(lake), {}, intent).entered(Patience(0)) as lease:
+        lease.note_failure("orders_cow", "the batch could not be read")
         told = json.loads(run(config, "--json").stdout)
         shown = run(config).stdout
     assert told["tables"]["orders_cow"]["failure"] == "the batch could not be read"

@@ -11,7 +11,13 @@ from headwater.app.application import App, read_clock
 from headwater.app.components import BackgroundLoop
 from headwater.app.scope import rename_moved, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, build_retry, with_content
+from headwater.capture.control_events import (
+    DROP_EVENT,
+    REPAIR_EVENT,
+    build_control_event,
+    build_retry,
+    with_content,
+)
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
 from headwater.errors import HeadwaterError
@@ -85,7 +91,7 @@ class Redrive:
             (str(row["bucket"]), str(row["key"])): row["version"] for row in rows if row["level"] == "object"
         }
         for (bucket, key), version in sorted(given_up.items()):
-            event = build_own_event(DROP_EVENT, self._provider, bucket, key, now)
+            event = build_control_event(DROP_EVENT, self._provider, bucket, key, now)
             dropped.append(with_content(event, "created", None if version is None else str(version)))
         self.append(dropped)
         self._app.stores.quarantine.remove({str(row["quarantine_id"]) for row in rows})
@@ -107,7 +113,7 @@ class Redrive:
 
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
         """Build the event that re-reads an object and replaces its rows."""
-        return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
+        return build_control_event(REPAIR_EVENT, self._provider, bucket, key, now)
 
     def ask_for_due(self) -> int:
         """Request a retry of objects whose error may be resolved; return their number."""

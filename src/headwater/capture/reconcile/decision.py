@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
+from headwater.capture.control_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.sources.lister import ListedObject
 from headwater.sources.listing_diff import Comparison, Verdict
 from headwater.sources.object_event import ObjectEvent

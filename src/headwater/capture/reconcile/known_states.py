@@ -14,14 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.events_table import AppendResult, EventsTable
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REQUESTS,
     RETRACT_EVENT,
     TAGGED_EVENT,
 )
+from headwater.capture.events_table import AppendResult, EventsTable
 from headwater.lake.jvm import explained_lake
 from headwater.sources.listing_diff import KnownState
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REQUESTS,

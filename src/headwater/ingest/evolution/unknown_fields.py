@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from headwater.ingest.formats.json_values import RepeatedNameError, has_more, refuse_repeated_names
-from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME
+from headwater.ingest.formats.markers import MALFORMED, REPEATED_NAME
 
 _SAMPLES_A_FIELD = 20
 

@@ -4,7 +4,7 @@ import codecs
 import re
 
 from headwater.errors import ConfigError, ObjectUnreadableError
-from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.markers import UNDECODED
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 # UTF-32 first: its little-endian mark starts with UTF-16's.

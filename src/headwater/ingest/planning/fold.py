@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from headwater.capture.own_events import TAGGED_EVENT
+from headwater.capture.control_events import TAGGED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision, Reason, is_folder_marker
 from headwater.ingest.planning.ledger_entry import (

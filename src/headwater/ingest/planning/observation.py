@@ -7,7 +7,7 @@ It is a reason to read the object, and its offset decides nothing.
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,

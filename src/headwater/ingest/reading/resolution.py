@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.capture.own_events import LISTED_EVENT
+from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.hints.record_shape import describe_shape

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from headwater.capture.own_events import REPAIR_EVENT
+from headwater.capture.control_events import REPAIR_EVENT
 from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import TableMismatchError
 from headwater.lake import find_address, queries, writes

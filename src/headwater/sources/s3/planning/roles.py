@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from headwater.config.source import S3SourceConfig
 from headwater.sources.s3.planning.desired import Addresses, Site
-from headwater.sources.s3.planning.wishes import Statement
+from headwater.sources.s3.planning.desired_values import Statement
 
 Role = Literal["set-up", "ingest", "serve"]
 ROLES: tuple[Role, ...] = get_args(Role)
