@@ -95,8 +95,8 @@ class App:
     @cached_property
     def events(self) -> EventsTable:
         """Return the events table."""
-        told = {SOURCE_KEY: name_source(self.settings)}
-        return EventsTable(self.spark, events_path(self.settings.lake), told)
+        metadata = {SOURCE_KEY: name_source(self.settings)}
+        return EventsTable(self.spark, events_path(self.settings.lake), metadata)
 
     @cached_property
     def stores(self) -> Stores:

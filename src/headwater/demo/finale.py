@@ -109,7 +109,7 @@ class Finale:
                 report.problems.append(f"search: {ASKED_FOR} was recommended after its removal")
 
     def _wait_for_index(self, began: float) -> LiveSearch | None:
-        while not self._is_over(began):
+        while not self._is_finished(began):
             try:
                 return open_lake_search(self._settings, self._environ, syncs=True)
             except IndexNotFoundError:
@@ -120,7 +120,7 @@ class Finale:
     def _wait(
         self, port: int, began: float, is_right: Callable[[Product | None], bool], wrong: str
     ) -> float | None:
-        while not self._is_over(began):
+        while not self._is_finished(began):
             found, message = self._ask(port)
             if is_right(found):
                 self._report.message = self._report.message or message.partition("\n")[0]
@@ -130,7 +130,7 @@ class Finale:
             self._report.problems.append(f"search: {ASKED_FOR} {wrong} after {PATIENCE_SECONDS:.0f} s")
         return None
 
-    def _is_over(self, began: float) -> bool:
+    def _is_finished(self, began: float) -> bool:
         return self._stop.is_set() or time.monotonic() - began > PATIENCE_SECONDS
 
     def _ask(self, port: int) -> tuple[Product | None, str]:
@@ -140,12 +140,14 @@ class Finale:
             body = json.dumps({"query": QUERY, "limit": 3})
             connection.request("POST", "/recommend", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            told = json.loads(answer.read())
+            answer_body = json.loads(answer.read())
             if answer.status != http.HTTPStatus.OK:
-                raise OSError(f"POST /recommend answered {answer.status}: {told}")
+                raise OSError(f"POST /recommend answered {answer.status}: {answer_body}")
         finally:
             connection.close()
-        return next((p for p in told["products"] if p["id"] == ASKED_FOR), None), str(told["message"])
+        return next((p for p in answer_body["products"] if p["id"] == ASKED_FOR), None), str(
+            answer_body["message"]
+        )
 
     def _put(self, product: Row) -> None:
         self._clients.s3.put_object(

@@ -189,7 +189,7 @@ def measure_free(path: str) -> str:
         return ""
     folder = Path(parts.path).absolute()
     try:
-        found = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
+        found = shutil.disk_usage(next(parent for parent in (folder, *folder.parents) if parent.exists()))
     except OSError:
         return ""
     return f" ({found.free / 1e6:,.1f} of {found.total / 1e6:,.1f} MB free)"

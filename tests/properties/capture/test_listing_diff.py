@@ -33,7 +33,7 @@ def test_possibly_deleted_objects_are_not_reported_absent(
     listed: dict[str, str], known: dict[str, str]
 ) -> None:
     states = [
-        KnownState(key, known[key], may_be_gone=True) for key in sorted(known, key=lambda k: k.encode())
+        KnownState(key, known[key], may_be_deleted=True) for key in sorted(known, key=lambda k: k.encode())
     ]
     verdicts = {found.key: found.verdict for found in compare_listing(build_listing(listed), states)}
     sure = {found.key: found.verdict for found in compare_listing(build_listing(listed), build_known(known))}

@@ -195,7 +195,7 @@ def test_spark_finds_the_newest_states_that_the_rule_for_one_object_gives(
     wanted = fold_known(stored, "landing", {key: at(seconds) for key, seconds in seen.items()})
     found = list(KnownStates(events, [SeenTable(spark, seen)]).iter_known("landing"))
     assert found == wanted
-    kinds = Counter((state.may_be_gone, state.is_unheard) for state in wanted)
+    kinds = Counter((state.may_be_deleted, state.is_unheard) for state in wanted)
     assert min(kinds[False, False], kinds[True, False], kinds[False, True]) > 5, "each kind was tried"
 
 
@@ -285,7 +285,7 @@ def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) 
             *(clean(key, "e1", 2) for key in ("cleaned", "removed", "other bytes", "same bytes")),
         ]
     )
-    found = {state.key: state.may_be_gone for state in KnownStates(events).iter_known("landing")}
+    found = {state.key: state.may_be_deleted for state in KnownStates(events).iter_known("landing")}
     assert found == {"cleaned": True, "other bytes": False, "same bytes": False, "never": False}
 
 

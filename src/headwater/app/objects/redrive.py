@@ -30,7 +30,7 @@ from headwater.sources.message_parser import parse_message
 log = structlog.stdlib.get_logger(__name__)
 
 _EVENTS_A_COMMIT = 5_000
-_LOOK_SECONDS = 30.0
+_POLL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ class Redrive:
         replaced."""
         partly = {(str(row["bucket"]), str(row["key"])) for row in rows if row["level"] == "record"}
         yield from (self.ask_again(bucket, key, now) for bucket, key in sorted(partly))
-        whole = {
+        complete = {
             (*address, str(row["version_id"] or "")): _event_time_of(row)
             for row in rows
             if (address := (str(row["bucket"]), str(row["key"]))) not in partly
         }
-        for (bucket, key, version_id), event_time in sorted(whole.items(), key=lambda item: item[0]):
+        for (bucket, key, version_id), event_time in sorted(complete.items(), key=lambda item: item[0]):
             yield build_retry(self._provider, bucket, key, version_id or None, event_time, now)
 
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
@@ -165,11 +165,11 @@ def drain(pipeline: Pipeline) -> None:
 class RetryLoop(BackgroundLoop):
     """Retries due objects. Stops after the current pass."""
 
-    def __init__(self, app: App, look_seconds: float = _LOOK_SECONDS) -> None:
+    def __init__(self, app: App, poll_seconds: float = _POLL_SECONDS) -> None:
         super().__init__("retries", app.is_session_alive, stop_seconds=None)
         self._redrive = Redrive(app)
         self._app = app
-        self._pause = look_seconds
+        self._pause = poll_seconds
 
     def work(self, stop: threading.Event) -> None:
         """Run passes with pauses between them."""

@@ -68,7 +68,7 @@ def build_event(compared: Comparison, origin: EventOrigin) -> CapturedEvent:
     of a pass, resumed or not, into one partition, which prevents duplicates.
     """
     event = (
-        _build_vanished(compared.key, origin)
+        _build_absent(compared.key, origin)
         if compared.listed is None
         else _build_listed(compared.listed, origin)
     )
@@ -91,7 +91,7 @@ def _build_listed(listed: ListedObject, origin: EventOrigin) -> ObjectEvent:
     )
 
 
-def _build_vanished(key: str, origin: EventOrigin) -> ObjectEvent:
+def _build_absent(key: str, origin: EventOrigin) -> ObjectEvent:
     return ObjectEvent(
         provider=origin.provider,
         bucket=origin.bucket,

@@ -174,14 +174,14 @@ def _find_fields(value: dict[str, Any], node: _Fields) -> dict[str, Any]:
     unknown = value.keys() - node.known
     found: dict[str, Any] = {}
     if unknown:
-        found = {name: item for name, item in value.items() if name in unknown and _tells(item)}
+        found = {name: item for name, item in value.items() if name in unknown and _has_content(item)}
     for name, child in node.nested:
         if part := _find(value.get(name), child):
             found[name] = part
     return found
 
 
-def _tells(item: object) -> bool:
+def _has_content(item: object) -> bool:
     return item is not None and item not in ({}, [])
 
 

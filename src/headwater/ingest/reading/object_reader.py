@@ -261,12 +261,12 @@ class SeenRecords:
     bad: Sequence[Row] | None
 
 
-def look_through(records: Records) -> SeenRecords:
+def scan_records(records: Records) -> SeenRecords:
     """Scan the frame, which persists it; count by object only if needed."""
     if records.is_at_hand:
         # Spark evaluates local rows during planning if the plan has only column expressions.
-        told = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
-        rows = told.select("object_index", "outcome", "corrupt").collect()
+        reported = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
+        rows = reported.select("object_index", "outcome", "corrupt").collect()
         outcomes = [row for row in rows if row["outcome"] is not None]
         return _count_at_hand(outcomes, [row for row in rows if row["outcome"] is None])
     return _observe(records.frame)

@@ -34,7 +34,7 @@ from headwater.lake.writers.process import Process, find_process, find_process_s
 log = structlog.stdlib.get_logger(__name__)
 
 _RENEW_SECONDS = 10.0
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class WriterLease:
             if not has_logged and time.monotonic() >= deadline - patience.seconds + 1:
                 has_logged = True
                 patience.on_wait(blocking[0])
-            if time.monotonic() >= deadline or stop.wait(_LOOK_SECONDS):
+            if time.monotonic() >= deadline or stop.wait(_POLL_SECONDS):
                 raise self._refuse(blocking[0])
 
     def _refuse(self, other: Lease | None) -> TableBusyError:

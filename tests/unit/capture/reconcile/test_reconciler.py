@@ -235,11 +235,11 @@ def test_object_missing_from_an_inventory_is_confirmed_with_the_bucket() -> None
     bench.events.known["after"] = KnownState("after", "e1", event_time=NOW - timedelta(days=1))
     asked = []
 
-    def is_gone(key: str) -> bool:
+    def is_absent(key: str) -> bool:
         asked.append(key)
         return key == "gone"
 
-    done = bench.run(listing={"name": "s3://m/manifest.json", "as_of": as_of, "is_gone": is_gone})
+    done = bench.run(listing={"name": "s3://m/manifest.json", "as_of": as_of, "is_absent": is_absent})
     assert bench.events.told == [("removed", "gone")]
     assert bench.events.appended[0].event.event_time == as_of
     assert asked == ["gone", "outside"]
