@@ -216,7 +216,7 @@ class SnapshotReader:
         if names and completed >= names[0].completed:
             options = HudiReadOptions(projection=_as_list(columns)).with_query_type(HudiQueryType.Incremental)
             return self._read(options.with_start_timestamp(completed), columns)
-        begun = _find_day_before(completed)
+        begun = _find_previous_day(completed)
         read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
         table = self.read(read, [(COMMIT_TIME, ">=", begun)] if begun else None)
         return table if columns is None else table.select(list(columns))
@@ -381,7 +381,7 @@ def to_uri(path: str) -> str:
     return f"s3://{rest}" if scheme == "s3a" else path
 
 
-def _find_day_before(instant: str) -> str:
+def _find_previous_day(instant: str) -> str:
     """Return midnight of the previous day of an instant; empty if the text is no time."""
     try:
         day = datetime.strptime(instant[:8], "%Y%m%d") - timedelta(days=1)

@@ -38,7 +38,7 @@ from headwater.medallion.groups import (
     find_changed_groups,
     take_groups,
 )
-from headwater.medallion.origin import build_key, derive_rows, derive_whole
+from headwater.medallion.origin import build_key, derive_complete, derive_rows
 from headwater.observability.crash_points import crash_point
 
 _log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ class DerivedPipeline:
         new, old = self._derive_new(plan, stored)
         self._judge(new)
         changes = self._persist(build_difference(new, old, self._writer.identity))
-        counts = {row["gone"]: row["count"] for row in _count_by_fate(changes)}
+        counts = {row["deleted"]: row["count"] for row in _count_by_fate(changes)}
         state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
         # Until the commit is confirmed, the cached state may differ from the table's.
         self._state = None
@@ -182,7 +182,7 @@ class DerivedPipeline:
         if self._config.effective_refresh == "changes":
             new = self._derive(source)
         else:
-            new = self._derive_whole(source)
+            new = self._derive_complete(source)
         new = self._persist(new)
         if self._config.effective_group_key:
             self._check_groups(new, source, source)
@@ -200,7 +200,7 @@ class DerivedPipeline:
         count = groups.count()
         _log.debug("table %s: %d groups changed", self.name, count)
         check_before(self.name, self._source, before)
-        new = self._persist(self._derive_whole(take_groups(source, groups, keys, "left_semi")))
+        new = self._persist(self._derive_complete(take_groups(source, groups, keys, "left_semi")))
         self._check_groups(new, source, groups)
         self._check_keys(new)
         if stored is None:
@@ -238,8 +238,8 @@ class DerivedPipeline:
         is_numbered = not self._config.record_key
         return self._convert(derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered))
 
-    def _derive_whole(self, source: DataFrame) -> DataFrame:
-        return self._convert(derive_whole(self.name, source, self._steps.chain))
+    def _derive_complete(self, source: DataFrame) -> DataFrame:
+        return self._convert(derive_complete(self.name, source, self._steps.chain))
 
     def _convert(self, new: DataFrame) -> DataFrame:
         check_convertible(self.name, new.schema, self._types)
@@ -326,5 +326,5 @@ def _retried_when_cleaned(table: str) -> Iterator[None]:
 
 
 def _count_by_fate(changes: DataFrame) -> list[dict[str, int]]:
-    gone = F.coalesce(F.col(DELETED), F.lit(False)).alias("gone")
-    return [row.asDict() for row in changes.groupBy(gone).count().collect()]
+    deleted = F.coalesce(F.col(DELETED), F.lit(False)).alias("deleted")
+    return [row.asDict() for row in changes.groupBy(deleted).count().collect()]

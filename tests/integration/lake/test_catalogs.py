@@ -23,7 +23,7 @@ from headwater.lake.catalogs.bigquery.manifest import read_manifest
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
 from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
-from headwater.lake.catalogs.planning import normalize_place, plan_change
+from headwater.lake.catalogs.planning import normalize_location, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
@@ -150,7 +150,7 @@ def test_hudis_own_manifest_names_the_files_that_ours_would(
     (entry,) = build_entries(state, EntryRules())
     theirs = read_manifest(str(table))
     assert theirs is not None
-    assert [normalize_place(file) for file in theirs] == list(entry.files or ())
+    assert [normalize_location(file) for file in theirs] == list(entry.files or ())
     assert len(theirs) == 2
 
 
