@@ -42,7 +42,7 @@ from headwater.lake.session import build_session, find_jvm_process, is_session_a
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
-from headwater.medallion.pipeline import DerivedPipeline, Steps
+from headwater.medallion.pipeline import DerivedPipeline, TransformsAndChecks
 from headwater.observability.crash_points import crash_point
 from headwater.sources.object_store import ObjectStoreConfig
 
@@ -174,7 +174,7 @@ class App:
             config,
             source=Table(self.spark, table_path(lake, config.from_ or "")),
             table=table,
-            steps=Steps(
+            transforms=TransformsAndChecks(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)
             ),
         )

@@ -12,7 +12,7 @@ from headwater.config.settings import Settings
 from headwater.demo.landing_zone import Clients
 from headwater.demo.shop_data import Row, list_shelf, to_json_lines
 from headwater.errors import HeadwaterError, IndexNotFoundError
-from headwater.serve.launch import bind, build_lake_api, open_lake_search, serve_beside
+from headwater.serve.launch import bind, build_lake_api, open_lake_search, serve_in_background
 
 QUERY = "something to grind coffee beans by hand"
 ASKED_FOR = "P-103"
@@ -92,7 +92,7 @@ class Finale:
         if search is None:
             return
         api = build_lake_api(self._settings, self._environ, search)
-        with serve_beside(api, bind("127.0.0.1", 0)) as port:
+        with serve_in_background(api, bind("127.0.0.1", 0)) as port:
             report.first_answer = self._wait(port, began, lambda found: found is not None, "was not found")
             self._enter("the product's file is overwritten, then removed; the answers change")
             began = time.monotonic()

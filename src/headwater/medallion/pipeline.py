@@ -17,7 +17,7 @@ from headwater.errors import ConfigError, LakeError, TableMismatchError, Transfo
 from headwater.ingest.committed_state import describe_buckets
 from headwater.ingest.lineage import SOURCE_KEY
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
-from headwater.ingest.processing.processor import explained_steps
+from headwater.ingest.processing.processor import explained_transforms
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
 from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class TransformsAndChecks:
     """The transforms and checks between two tables."""
 
     chain: Chain
@@ -58,12 +58,14 @@ class DerivedPipeline:
     Construction raises `ConfigError` for missing files and functions.
     """
 
-    def __init__(self, name: str, config: TableConfig, *, source: Table, table: Table, steps: Steps) -> None:
+    def __init__(
+        self, name: str, config: TableConfig, *, source: Table, table: Table, transforms: TransformsAndChecks
+    ) -> None:
         self.name = name
         self._config = config
         self._source = source
         self._table = table
-        self._steps = steps
+        self._transforms = transforms
         self._writer = TableWriter(name, config, table)
         self._definition = build_definition(config)
         self._types = list_column_types(config)
@@ -93,7 +95,10 @@ class DerivedPipeline:
         if plan.kind == "all" and state.as_of:
             _log.info("table %s: reading all of %s: %s", self.name, self._config.from_, plan.reason)
         try:
-            with _retried_when_cleaned(self.name), explained_steps(self.name, self._steps.chain.labels):
+            with (
+                _retried_when_cleaned(self.name),
+                explained_transforms(self.name, self._transforms.chain.labels),
+            ):
                 result = self._apply(plan)
         finally:
             while self._persisted:
@@ -236,10 +241,10 @@ class DerivedPipeline:
 
     def _derive(self, source: DataFrame) -> DataFrame:
         is_numbered = not self._config.record_key
-        return self._convert(derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered))
+        return self._convert(derive_rows(self.name, source, self._transforms.chain, is_numbered=is_numbered))
 
     def _derive_complete(self, source: DataFrame) -> DataFrame:
-        return self._convert(derive_complete(self.name, source, self._steps.chain))
+        return self._convert(derive_complete(self.name, source, self._transforms.chain))
 
     def _convert(self, new: DataFrame) -> DataFrame:
         check_convertible(self.name, new.schema, self._types)
@@ -302,7 +307,7 @@ class DerivedPipeline:
         raise TransformError(f"table {self.name}: several rows have {shown}", hint=hint)
 
     def _judge(self, new: DataFrame) -> None:
-        checks = self._steps.checks
+        checks = self._transforms.checks
         if checks.judges:
             failures = checks.judge(new, [n for n in new.columns if not n.startswith("_headwater_")])
             raise_failed(self.name, failures)

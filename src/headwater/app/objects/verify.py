@@ -29,7 +29,7 @@ from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 from headwater.sources.lister import Lister
-from headwater.sources.local.lister import LocalLister, UnusablePath, show_name
+from headwater.sources.local.lister import LocalLister, UnusablePath, format_name
 
 _MAX_PROBLEMS = 100
 
@@ -204,4 +204,4 @@ def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[
         is_folder = path.key.endswith("/") or not path.key
         is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
         if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):
-            yield Finding("quarantined", show_name(path.key), f"{path.reason}: {path.detail}")
+            yield Finding("quarantined", format_name(path.key), f"{path.reason}: {path.detail}")

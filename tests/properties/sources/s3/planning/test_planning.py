@@ -16,7 +16,7 @@ from headwater.sources.s3.planning.notification_merge import (
     withdraw_notification,
 )
 from headwater.sources.s3.planning.notification_rules import (
-    PLACES,
+    CONFIGURATION_KEYS,
     WANTED_KINDS,
     Configuration,
     build_rule,
@@ -58,7 +58,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     """Rules of others, some of which could not stand beside each other in a real bucket."""
     found: dict[str, object] = {}
     for at, route in enumerate(draw(st.lists(routes, max_size=5))):
-        rules = found.setdefault(PLACES[route.kind][0], [])
+        rules = found.setdefault(CONFIGURATION_KEYS[route.kind][0], [])
         assert isinstance(rules, list)
         rules.append({**build_rule(f"theirs-{at}", route), "Unknown": at})
     if draw(st.booleans()):
@@ -67,7 +67,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
 
 
 def list_theirs(configuration: Configuration) -> str:
-    rules = {name: configuration.get(name, []) for name, _ in PLACES.values()}
+    rules = {name: configuration.get(name, []) for name, _ in CONFIGURATION_KEYS.values()}
     theirs = {
         name: [rule for rule in found if not rule["Id"].startswith("headwater-")]  # type: ignore[attr-defined]
         for name, found in rules.items()
@@ -144,7 +144,7 @@ def test_families_say_the_same_as_their_members(kinds: frozenset[str]) -> None:
 
 @given(routes)
 def test_a_rule_is_read_as_it_was_written(route: Route) -> None:
-    written = {PLACES[route.kind][0]: [build_rule("id", route)]}
+    written = {CONFIGURATION_KEYS[route.kind][0]: [build_rule("id", route)]}
     assert list_routes(written)[0].route == route
 
 
