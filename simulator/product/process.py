@@ -17,7 +17,7 @@ from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Settings
 from simulator.outside.queue import SimulatedQueue
 from simulator.product.capture import SimulatedCapture
-from simulator.product.cleaning import CleanPlaces, SimulatedCleaning
+from simulator.product.cleaning import CleanContext, SimulatedCleaning
 from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
 from simulator.product.ledger import LedgerRow, SimulatedLedger, find_seen
@@ -99,10 +99,10 @@ class Process:
         self.pipelines: Sequence[SimulatedPipeline] = [
             SimulatedPipeline(kind, table, _SCOPE, limits, shared) for kind, table in lake.data.items()
         ]
-        places = CleanPlaces(
+        context = CleanContext(
             outside.bucket, self.events, lake.quarantine, lake.data, clock, crashes, bugs, outside.notify
         )
-        self.cleaning = SimulatedCleaning(places, self.pipelines, watch)
+        self.cleaning = SimulatedCleaning(context, self.pipelines, watch)
 
     def request(self, key: str, a: int, b: int) -> str:
         """Requests a read of one object: a repair as by `verify`, or a retry from quarantine."""
