@@ -77,13 +77,13 @@ def test_interrupted_listing_reports_nothing_absent_after_the_break(
 ) -> None:
     shown = build_listing(listed)[:after]
 
-    def break_off() -> Iterator[ListedObject]:
+    def interrupt() -> Iterator[ListedObject]:
         yield from shown
         raise SourceUnavailableError("503")
 
     compared: list[Comparison] = []
     with pytest.raises(SourceUnavailableError):
-        compared.extend(compare_listing(break_off(), build_known(known)))
+        compared.extend(compare_listing(interrupt(), build_known(known)))
     last = shown[-1].key if shown else ""
     assert all(each.key <= last for each in compared if each.verdict == "vanished")
 

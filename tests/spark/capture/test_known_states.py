@@ -118,12 +118,12 @@ def test_listed_state_counts_until_a_newer_event(events: EventsTable) -> None:
 
 def test_retry_and_skip_requests_do_not_change_the_state(events: EventsTable) -> None:
     events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
-    wishes = [
+    requests = [
         build_control_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
         build_control_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
         with_content(build_control_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
     ]
-    events.append(wishes)
+    events.append(requests)
     assert read_known(events) == {"asked": "etag-asked-1", "dropped": "etag-dropped-1"}
 
 

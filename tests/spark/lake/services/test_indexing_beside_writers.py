@@ -74,7 +74,7 @@ def read_ranges(owned):
 
 
 @contextmanager
-def writing_beside(owned):
+def writing_concurrently(owned):
     """Another writer, which goes on and tries a conflict again; gives what it has written so far."""
     stop, written = threading.Event(), []
 
@@ -100,7 +100,7 @@ def test_writer_leaves_statistics_to_another_and_commits_while_they_are_built(bu
         owned.write((f"k{n}", n, "x"), (f"l{n}", n, "y"))
     assert list_indexes(owned) == {"files"}
 
-    with writing_beside(owned) as written:
+    with writing_concurrently(owned) as written:
         done = run_due_services(services, duty)
 
     assert {index.name for index in done.indexed} == {"column_stats"}

@@ -67,11 +67,11 @@ BY_DAY = {
 
 
 def test_index_without_command_equals_show(config):
-    told = read_json(config, "orders_cow", "index")
-    assert told == read_json(config, "orders_cow", "index", "show")
-    assert told["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
-    assert (told["indexes"], told["problems"]) == ([], [])
-    assert told["columns"]["placed_at"] == "timestamp"
+    output = read_json(config, "orders_cow", "index")
+    assert output == read_json(config, "orders_cow", "index", "show")
+    assert output["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
+    assert (output["indexes"], output["problems"]) == ([], [])
+    assert output["columns"]["placed_at"] == "timestamp"
     assert "write index: bucket, 1 buckets" in run(config, "orders_cow", "index").stdout
 
 
@@ -106,12 +106,12 @@ def test_statistics_dropped_by_the_next_write_are_reported(config):
 
 def test_broken_index_is_reported_and_repair_removes_it(config):
     file = corrupt(config, "orders_cow", expr_index_by_day=BY_DAY)
-    told = read_json(config, "orders_cow", "index")
-    (index,) = told["indexes"]
+    output = read_json(config, "orders_cow", "index")
+    (index,) = output["indexes"]
     assert (index["state"], index["name"]) == ("broken", "by_day")
     assert "column placed_at is timestamp" in index["problem"]
     (problem,) = read_json(config, "orders_cow", "describe")["problems"]
-    assert problem in told["problems"]
+    assert problem in output["problems"]
     assert "index repair" in problem
     before = file.read_bytes()
     assert read_json(config, "orders_cow", "index", "repair", "--dry-run")["dropped"] == ["expr_index_by_day"]
@@ -139,9 +139,9 @@ def test_corrupt_definitions_are_reported(config):
 def test_dry_run_of_create_prints_the_plan(config):
     args = ("--type", "expression", "-c", "placed_at", "--function", "date_format")
     options = ("--option", "format=yyyy-MM", "--dry-run")
-    told = read_json(config, "orders_cow", "index", "create", "short", *args, *options)
-    assert told["index"]["partition"] == "expr_index_short"
-    assert told["index"]["options"] == {"format": "yyyy-MM", "expr": "date_format"}
+    output = read_json(config, "orders_cow", "index", "create", "short", *args, *options)
+    assert output["index"]["partition"] == "expr_index_short"
+    assert output["index"]["options"] == {"format": "yyyy-MM", "expr": "date_format"}
     text = run(config, "orders_cow", "index", "create", "short", *args, *options).stdout
     assert "would be built: expr_index_short on placed_at (format=yyyy-MM, expr=date_format)" in text
     assert not (config.parent / "orders_cow" / DEFINITIONS).exists()
@@ -176,10 +176,10 @@ def test_nothing_broken_is_nothing_to_repair(config):
 
 
 def test_advice_names_its_figures_and_the_lines_to_set(config):
-    told = read_json(config, "orders_cow", "advise")
-    assert told["profile"]["rows"] == 8
-    assert told["advice"]["index"] == "bucket"
-    assert "3 commits are too few" in told["advice"]["why"][0]
+    output = read_json(config, "orders_cow", "advise")
+    assert output["profile"]["rows"] == 8
+    assert output["advice"]["index"] == "bucket"
+    assert "3 commits are too few" in output["advice"]["why"][0]
     text = run(config, "archived", "advise").stdout
     assert "table archived: 7 rows, 7 file groups" in text
     assert "index: simple" in text
