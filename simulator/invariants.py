@@ -6,12 +6,12 @@ from functools import partial
 from typing import NamedTuple
 
 from headwater.capture.consumer.reading import MessageReading, read_message
-from headwater.capture.own_events import LISTED_EVENT
+from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import QUARANTINED
-from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import format_state
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.observation import is_cleaning
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -72,15 +72,15 @@ class Watch:
         self._checkpoints: dict[TableKind, Position] = {}
         self._applied: dict[tuple[TableKind, str], int] = {}
         self._undone: list[tuple[TableKind, str, int]] = []
-        self._told: Counter[Identity] = Counter()
+        self._reported: Counter[Identity] = Counter()
         self._stale: Counter[str] = Counter()
         self._due: dict[str, int] = {}
         # When each key of the mirror was last checked: in the current batch, in the decided one, and
         # committed.
-        self._looks: dict[str, int] = {}
-        self._looked: dict[str, int] = {}
+        self._reads: dict[str, int] = {}
+        self._completed_reads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
-        store.on_look = self._note_look
+        store.on_read = self._note_read
         queue.on_delete = self._note_deleted
         queue.on_stale = self._note_stale
         lake.events.on_commit = self._note_events
@@ -93,7 +93,7 @@ class Watch:
         reading = read_letter(letter)
         for captured in reading.events:
             event = identify(captured.event)
-            if event not in self._told:
+            if event not in self._reported:
                 raise InvariantBrokenError(
                     "I3", f"{letter.message_id} was deleted before its event of {event.key!r} was written"
                 )
@@ -111,7 +111,7 @@ class Watch:
 
     def _note_events(self, _commit: Commit, write: Write[EventRow]) -> None:
         events = [row.captured.event for _, row in write.rows]
-        self._told.update(map(identify, events))
+        self._reported.update(map(identify, events))
         for event in filter(is_cleaning, events):
             self._bucket.note_cleaned(event.key, self._due[event.key])
             self.counts["announced"] += 1
@@ -139,20 +139,20 @@ class Watch:
 
     def is_settled(self, key: str) -> bool:
         """True if every write under the key was received."""
-        told = {o for o in self._list_told_writes() if o}
-        return all(order in told for order in self._bucket.list_orders(key))
+        reported = {o for o in self._list_reported_writes() if o}
+        return all(order in reported for order in self._bucket.list_orders(key))
 
-    def _note_look(self, key: str) -> None:
-        self._looks[key] = self._bucket.writes
+    def _note_read(self, key: str) -> None:
+        self._reads[key] = self._bucket.writes
 
     def note_begun(self, kind: TableKind) -> None:
         """Records that the keys checked by the previous batch are also written."""
-        self._looks = {}
+        self._reads = {}
         if kind == "mirror":
-            self._seen |= self._looked
-            self._looked = {}
+            self._seen |= self._completed_reads
+            self._completed_reads = {}
 
-    def check_looked(self, kind: TableKind = "mirror") -> None:
+    def check_reads(self, kind: TableKind = "mirror") -> None:
         """Checks that the mirror has objects read after their last write, despite lost notifications (I4)."""
         self.note_begun(kind)
         table = self._lake.data[kind]
@@ -177,7 +177,7 @@ class Watch:
                 raise InvariantBrokenError("I9", f"{kind}: {key!r} is {outcome.status} and not in quarantine")
         if kind != "mirror":
             return
-        self._looked = self._looks
+        self._completed_reads = self._reads
         for decision in plan.decisions:
             event = decision.stored.event
             order = self._bucket.find_order(event.key, event.sequencer)
@@ -216,12 +216,12 @@ class Watch:
     def note_forgotten(self, kind: TableKind) -> None:
         """Forgets decisions that were not committed; they will be made again."""
         self._undone = [entry for entry in self._undone if entry[0] != kind]
-        self._looked = {} if kind == "mirror" else self._looked
+        self._completed_reads = {} if kind == "mirror" else self._completed_reads
 
     def note_death(self) -> None:
         """Forgets uncommitted decisions of all tables."""
         self._undone.clear()
-        self._looked = {}
+        self._completed_reads = {}
 
     # --- at rest ---
 
@@ -237,7 +237,7 @@ class Watch:
             twice = [key for key, count in table.count_keys().items() if count > 1]
             if twice:
                 raise InvariantBrokenError("I5", f"{kind}: record keys are there twice: {twice[0]!r}")
-            check_table(kind, table.peek(), self._bucket, self._list_told_writes())
+            check_table(kind, table.peek(), self._bucket, self._list_reported_writes())
             self._check_ledger(process, kind)
             if len(table.pending) > 1:
                 raise InvariantBrokenError(
@@ -266,14 +266,14 @@ class Watch:
                         "proof", f"{kind}: {found.kind} {listed.key!r}: {found.detail}"
                     )
 
-    def _list_told_writes(self) -> set[int]:
+    def _list_reported_writes(self) -> set[int]:
         """Lists the writes that have an event."""
         events = (row.captured.event for row in self._lake.events.peek())
         orders = (self._bucket.find_order(event.key, event.sequencer) for event in events)
         return {order for order in orders if order is not None}
 
     def _check_events(self) -> None:
-        twice = [event for event, count in self._told.items() if count > 1]
+        twice = [event for event, count in self._reported.items() if count > 1]
         if twice:
             raise InvariantBrokenError("I2", f"{len(twice)} events are in the table twice: {twice[0]}")
 
@@ -291,15 +291,15 @@ class Watch:
             wrong = next(o for o in {**kept, **rebuilt.states} if kept.get(o) != rebuilt.states.get(o))
             detail = f"{kept.get(wrong)}, and by its commits {rebuilt.states.get(wrong)}"
             raise InvariantBrokenError("ledger", f"{kind}: {detail}")
-        told = process.events.iter_all()
+        reported = process.events.iter_all()
         for state in kept.values():
-            self._check_confirmed(kind, state, told)
+            self._check_confirmed(kind, state, reported)
 
-    def _check_confirmed(self, kind: TableKind, state: LedgerEntry, told: Sequence[StoredEvent]) -> None:
+    def _check_confirmed(self, kind: TableKind, state: LedgerEntry, reported: Sequence[StoredEvent]) -> None:
         """Checks confirmed content, except content whose control event came after a listing observed it."""
         if not state.looked or state.status != "ingested":
             return
-        for stored in told:
+        for stored in reported:
             event = stored.event
             is_later = stored.event_id == state.event_id and stored.position.completed > state.instant
             if is_later and stored.source != "listing" and state.version in (event.version_id, event.etag):
@@ -348,12 +348,12 @@ class RebuiltLedger:
     def __init__(self) -> None:
         self.states: dict[str, LedgerEntry] = {}
 
-    def find_mark(self, table: str) -> Mark:
+    def find_watermark(self, table: str) -> Watermark:
         del table
-        return Mark()
+        return Watermark()
 
-    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        del table, mark
+    def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
+        del table, watermark
         self.states |= {state.object_id: state for state in states}
 
     def forget(self, table: str) -> None:

@@ -17,7 +17,7 @@ from simulator.scenario import Scenario, build_scenario
 from simulator.shrinking import shrink
 from simulator.world import run_scenario
 
-_SHOWN = (
+_PRINTED_COUNTS = (
     ("died", ("crashes", "kills")),
     ("notifications", ("delivered", "reordered", "duplicated", "dropped", "replayed", "rubbish")),
     ("queue", ("received", "redelivered", "stale handles", "dead letters", "over limit", "deleted")),
@@ -69,10 +69,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _print_counts(counts: Counter[str]) -> None:
-    for name, parts in _SHOWN:
+    for name, parts in _PRINTED_COUNTS:
         print(f"  {name + ':':15} " + ", ".join(f"{part} {counts[part]}" for part in parts))
-    places = {name.removeprefix("crash: "): n for name, n in counts.items() if name.startswith("crash: ")}
-    print("  died at:        " + ", ".join(f"{place} {n}" for place, n in sorted(places.items())))
+    points = {name.removeprefix("crash: "): n for name, n in counts.items() if name.startswith("crash: ")}
+    print("  died at:        " + ", ".join(f"{point} {n}" for point, n in sorted(points.items())))
 
 
 def _print_failure(findings: Findings, bugs: Bugs) -> None:

@@ -130,7 +130,7 @@ class World:
             "save": lambda a, _: self._pipeline(a).save_checkpoint(),
             "service": self._serve_table,
             "race": self._race,
-            "reconcile": self._go_on_reconciling,
+            "reconcile": self._resume_reconcile,
             "clean": self._clean,
             "request": lambda a, b: self.process.request(self._key(a), a >> 3, b),
             "redrive": lambda _a, _b: self.queue.redrive(),
@@ -188,15 +188,15 @@ class World:
         for _ in range(1 + b % 4):
             tables[a % len(tables)].add_service_commit()
 
-    def _go_on_reconciling(self, a: int, b: int) -> str:
-        def commit_beside() -> None:
+    def _resume_reconcile(self, a: int, b: int) -> str:
+        def commit_concurrently() -> None:
             # Another writer of the events table completes its commit before this one.
             self.process.capture.receive(10)
             self.process.capture.commit(force=True)
             self._pipeline(b).run_batch()
 
-        meanwhile = commit_beside if a % 2 == 0 else None
-        done = self.process.reconcile.step(1 + a % 5, settles=b % 3 == 0, meanwhile=meanwhile)
+        during_commit = commit_concurrently if a % 2 == 0 else None
+        done = self.process.reconcile.step(1 + a % 5, settles=b % 3 == 0, during_commit=during_commit)
         return "goes on" if done is None else f"over: {done.emitted} events"
 
     def _break_store(self, a: int, _b: int) -> None:
@@ -233,7 +233,7 @@ class World:
             self.channel.deliver(0, len(self.channel))
         self._drain()
         self.watch.check_dead_letters(self._returns)
-        self.watch.check_looked()
+        self.watch.check_reads()
         if self.is_lossy or self.queue.dead:
             self.clock.advance(120)
             self._reconcile()
@@ -316,8 +316,8 @@ class World:
     def _count(self) -> None:
         counts = self.report.counts
         counts["crashes"] = self.crashes.deaths.total()
-        for place, hits in self.crashes.deaths.items():
-            counts[f"crash: {place}"] = hits
+        for point, hits in self.crashes.deaths.items():
+            counts[f"crash: {point}"] = hits
         for source in (self.channel.counts, self.queue.counts, self.store.counts, self.watch.counts):
             counts.update(source)
         for table in self._all_tables():

@@ -80,11 +80,11 @@ def serve_tables(app: App, landing: Path) -> Iterator[None]:
     folder = Path(app.settings.lake)
     source = {"type": "local", "path": str(landing)}
     config = write_config(folder, {"source": source, "lake": str(folder), "tables": TABLES, **FURTHER})
-    notices = folder / "_headwater" / "writers"
+    leases = folder / "_headwater" / "writers"
     with run_headwater(config, "services", "run", log=folder / "services.log") as process:
         # It says so when its JVM runs.
         wait_until(
-            lambda: any(file.read_text().count('"number"') == 2 for file in notices.glob("*.json")),
+            lambda: any(file.read_text().count('"number"') == 2 for file in leases.glob("*.json")),
             60,
             "a session of the services",
             process,

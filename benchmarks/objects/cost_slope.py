@@ -22,7 +22,7 @@ from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.rig.orders import announce_files, announce_removal
 from headwater.app import App
 from headwater.ingest.ledger.ledger import Ledger
-from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, begin_state
 from tests.fixtures.events import build_event
 
@@ -74,9 +74,9 @@ def measure(app: App, landing: Path, lake: Path, known: int) -> float:
 def fill_ledger(ledger: Ledger, known: int) -> None:
     """Write as many states as `known`, of objects of another prefix."""
     states = iter_states(known)
-    mark = replace(Mark(), commit="0" * 17)
+    watermark = replace(Watermark(), commit="0" * 17)
     for _ in range(math.ceil(known / _STATES_A_COMMIT)):
-        ledger.write("orders", list(islice(states, _STATES_A_COMMIT)), mark)
+        ledger.write("orders", list(islice(states, _STATES_A_COMMIT)), watermark)
 
 
 def iter_states(known: int) -> Iterator[LedgerEntry]:

@@ -32,7 +32,7 @@ TABLES = {"orders": {"path": "orders/**/*.json", "mode": "mirror"}}
 class NoLedger(TableLedger):
     """Knows of no object."""
 
-    has_looked = False
+    has_unconfirmed = False
     uncommitted = 0
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:

@@ -23,7 +23,7 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from headwater.app import App
 from headwater.app.objects.verify import Verify
-from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
@@ -114,7 +114,7 @@ def fill_ledger(app: App, size: int) -> None:
         "'' as instant",
         "timestamp'2026-05-01 00:00:00' as first_seen",
     )
-    app.stores.ledger.write_frame("orders", frame, Mark(commit="9" * 17))
+    app.stores.ledger.write_frame("orders", frame, Watermark(commit="9" * 17))
 
 
 def find_folder(app: App) -> str:

@@ -37,8 +37,8 @@ def run() -> BenchmarkResult:
         write_products(app.spark, settings, list_products(ROWS))
         build_chunks(app)
         app.close()
-        look = open_index(settings, folder / "none").open_chunks().look()
-        chunks = list(look.iter_chunks(None))
+        snapshot = open_index(settings, folder / "none").open_chunks().read_snapshot()
+        chunks = list(snapshot.iter_chunks(None))
 
         def ours() -> float:
             index = open_index(settings, folder / f"ours-{next(numbers)}")

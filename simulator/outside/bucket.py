@@ -192,7 +192,7 @@ class BucketStore:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._races: list[Callable[[], None]] = []
-        self.on_look: Callable[[str], None] = lambda _key: None
+        self.on_read: Callable[[str], None] = lambda _key: None
         self.outage = 0
         self.counts: Counter[str] = Counter()
 
@@ -207,7 +207,7 @@ class BucketStore:
             found = self._bucket.find_version(ref.key, ref.version_id)
         else:
             if ref.etag is None:
-                self.on_look(ref.key)
+                self.on_read(ref.key)
             found = self._bucket.find_live(ref.key)
         if found is None or found.data is None:
             self.counts["404"] += 1
@@ -219,7 +219,7 @@ class BucketStore:
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
         self._begin()
-        self.on_look(ref.key)
+        self.on_read(ref.key)
         found = self._bucket.find_live(ref.key)
         return found.to_state() if found else None
 

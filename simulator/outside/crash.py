@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from headwater.observability.crash_points import CrashPointName
 
-CrashPlace = Literal[
+CrashPoint = Literal[
     # capture
     "received",
     "parsed",
@@ -45,7 +45,7 @@ CrashPlace = Literal[
 ]
 """Crash points, each between two effects."""
 
-PLACES: tuple[CrashPlace, ...] = get_args(CrashPlace)
+CRASH_POINTS: tuple[CrashPoint, ...] = get_args(CrashPoint)
 
 
 class ProcessDied(BaseException):
@@ -61,19 +61,19 @@ class Crashes:
         self.passed = 0
         self._left = 0
 
-    def arm(self, places: int) -> None:
-        """Arms a crash at the `places`-th crash point from now, starting at 1; 0 disarms it."""
-        self._left = places
+    def arm(self, count: int) -> None:
+        """Arms a crash at the `count`-th crash point from now, starting at 1; 0 disarms it."""
+        self._left = count
 
     @property
     def is_armed(self) -> bool:
         return self._left > 0
 
-    def at(self, place: CrashPlace | CrashPointName) -> None:
-        self.seen[place] += 1
+    def at(self, point: CrashPoint | CrashPointName) -> None:
+        self.seen[point] += 1
         self.passed += 1
         if self._left:
             self._left -= 1
             if not self._left:
-                self.deaths[place] += 1
-                raise ProcessDied(place)
+                self.deaths[point] += 1
+                raise ProcessDied(point)

@@ -136,7 +136,7 @@ class HudiTable(Generic[R]):
             self.counts["rollbacks"] += 1
             self._crashes.at("rollback done")
 
-    def open_beside(self) -> str:
+    def open_concurrent(self) -> str:
         """Opens another writer's commit, which completes during other commits and is never rolled back."""
         self.exists = True
         self.counts["overlapping commits"] += 1
@@ -146,8 +146,8 @@ class HudiTable(Generic[R]):
         requested = self._clock.next_instant()
         self.pending.append(requested)
         self.exists = True
-        for place in ("requested", "inflight", "data file written", "all files written"):
-            self._crashes.at(place)
+        for point in ("requested", "inflight", "data file written", "all files written"):
+            self._crashes.at(point)
         return requested
 
     def complete(self, requested: str, write: Write[R]) -> Commit:

@@ -123,8 +123,8 @@ class SimulatedCapture:
         self._heartbeat = Heartbeat(
             self._port, self._intake, self._stats, clock, visibility_timeout=visibility
         )
-        self._beside = LateExecutor(crashes)
-        self._committer = Committer(self._append_events, self._append_quarantine, options, self._beside)
+        self._executor = LateExecutor(crashes)
+        self._committer = Committer(self._append_events, self._append_quarantine, options, self._executor)
         self._failed: MessageBatch | None = None
         self._to_delete: list[str] = []
 
@@ -165,7 +165,7 @@ class SimulatedCapture:
         if batch is None:
             return False
         self._failed = batch
-        self._beside.is_late = quarantine_last
+        self._executor.is_late = quarantine_last
         try:
             self._commit(batch)
         except LakeError:

@@ -25,7 +25,7 @@ from simulator.product.pipeline import SimulatedPipeline, Watcher
 _POLICY = SourceCleanPolicy("delete", timedelta())
 
 
-class CleanPlaces(NamedTuple):
+class CleanContext(NamedTuple):
     """The sources a pass reads and the tables it reports to."""
 
     bucket: Bucket
@@ -41,32 +41,32 @@ class CleanPlaces(NamedTuple):
 class SimulatedCleaner:
     """Deletes the object under a key if it is still the listed one."""
 
-    def __init__(self, places: CleanPlaces, watch: Watcher) -> None:
-        self._places = places
+    def __init__(self, context: CleanContext, watch: Watcher) -> None:
+        self._context = context
         self._watch = watch
 
     def clean(self, listed: ListedObject) -> CleanResult:
-        bucket = self._places.bucket
+        bucket = self._context.bucket
         live = bucket.find_live(listed.key)
         if live is None:
             return "gone"
         is_same = live.etag == listed.etag and live.at.replace(microsecond=0) == listed.last_modified
-        if not is_same and "changed_object_cleaned" not in self._places.bugs:
+        if not is_same and "changed_object_cleaned" not in self._context.bugs:
             return "changed"
         self._watch.note_clean(listed.key)
-        self._places.notify(bucket.remove(listed.key))
-        self._places.crashes.at("object cleaned")
+        self._context.notify(bucket.remove(listed.key))
+        self._context.crashes.at("object cleaned")
         return "cleaned"
 
 
 class SimulatedCleaning:
     """State of one pass; a crash restarts it."""
 
-    def __init__(self, places: CleanPlaces, pipelines: Sequence[SimulatedPipeline], watch: Watcher) -> None:
-        self._places = places
+    def __init__(self, context: CleanContext, pipelines: Sequence[SimulatedPipeline], watch: Watcher) -> None:
+        self._context = context
         self._pipelines = pipelines
         self._watch = watch
-        self._report = CleanReport(_POLICY.action, False, places.clock.now())
+        self._report = CleanReport(_POLICY.action, False, context.clock.now())
         self._progress: Iterator[None] | None = None
 
     @property
@@ -82,10 +82,10 @@ class SimulatedCleaning:
             for pipeline in self._pipelines:
                 # Between two passes there is enough time for a checkpoint.
                 pipeline.save_checkpoint()
-            clock = self._places.clock
+            clock = self._context.clock
             self._report = CleanReport(_POLICY.action, False, clock.next_moment())
             ports = CleaningPorts(
-                SimulatedCleaner(self._places, self._watch), self._append, clock.next_moment
+                SimulatedCleaner(self._context, self._watch), self._append, clock.next_moment
             )
             clean = CleaningPass(ports, self._report, threading.Event())
             self._progress = clean.iter_progress(list(self._iter_decisions(is_settled)))
@@ -96,16 +96,16 @@ class SimulatedCleaning:
         return f"{dict(self._report.objects)} {dict(self._report.results)}"
 
     def _append(self, events: Sequence[CapturedEvent]) -> None:
-        if "cleaned_before_announced" not in self._places.bugs:
-            self._places.events.append(events)
-        self._places.crashes.at("cleaning announced")
+        if "cleaned_before_announced" not in self._context.bugs:
+            self._context.events.append(events)
+        self._context.crashes.at("cleaning announced")
 
     def _iter_decisions(self, is_settled: Callable[[str], bool]) -> Iterator[CleanDecision]:
-        listed = sorted(self._places.bucket.list_objects(), key=lambda one: one.key)
+        listed = sorted(self._context.bucket.list_objects(), key=lambda one: one.key)
         streams = [self._build_streams(pipeline) for pipeline in self._pipelines]
-        if "one_table_is_enough" in self._places.bugs:
+        if "one_table_is_enough" in self._context.bugs:
             streams = streams[:1]
-        now = self._places.clock.next_moment()
+        now = self._context.clock.next_moment()
         for decision in iter_clean_decisions(listed, streams, _POLICY, now):
             if decision.reason != "due" or not is_settled(decision.listed.key):
                 yield replace(decision, reason="too_young" if decision.reason == "due" else decision.reason)
@@ -115,18 +115,18 @@ class SimulatedCleaning:
 
     def _build_streams(self, pipeline: SimulatedPipeline) -> TableStreams:
         kind, checkpoint = pipeline.kind, pipeline.load_checkpoint()
-        stored = self._places.events.iter_all()
+        stored = self._context.events.iter_all()
         states = pipeline.ledger.find_states({one.event.object_id for one in stored})
         known = {state.key for state in states.values()}
         return TableStreams(
             includes=lambda _key: True,
             entries=sorted(states.values(), key=lambda state: state.key),
-            rows=sorted(count_rows(self._places.data[kind].peek()).items()),
+            rows=sorted(count_rows(self._context.data[kind].peek()).items()),
             pending=sorted({one.event.key for one in stored if one.position > checkpoint}),
             # An object quarantined earlier may have been put again since: the entry decides.
             quarantined={
                 item.key: item.reason
-                for item in self._places.quarantine.peek()
+                for item in self._context.quarantine.peek()
                 if item.table == kind and item.key is not None and item.key not in known
             },
             rules=build_rules(kind),

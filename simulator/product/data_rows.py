@@ -40,8 +40,8 @@ class DataRow(NamedTuple):
     event_time: datetime
 
 
-class Gone(NamedTuple):
-    """See `headwater.ingest.writing.retraction.Gone`."""
+class OutdatedRows(NamedTuple):
+    """See `headwater.ingest.writing.retraction.OutdatedRows`."""
 
     event: ObjectEvent
     event_ids: frozenset[str] | None = None
@@ -96,8 +96,8 @@ class SimulatedRows:
         *,
         is_new: bool,
     ) -> bool:
-        gone = [self._build_gone(entry) for entry in outdated]
-        write = plan_write(self._kind, self._table, build_rows(read), gone, is_new=is_new)
+        outdated_rows = [self._build_outdated_rows(entry) for entry in outdated]
+        write = plan_write(self._kind, self._table, build_rows(read), outdated_rows, is_new=is_new)
         if write is None:
             return False
         self._crashes.at("data to be written")
@@ -120,13 +120,15 @@ class SimulatedRows:
         self._table.write(replace(write, metadata=metadata))
         self._checkpoint = checkpoint
 
-    def _build_gone(self, entry: Outdated) -> Gone:
+    def _build_outdated_rows(self, entry: Outdated) -> OutdatedRows:
         event = entry.outcome.stored.event
         if not entry.is_replaced or RULES[self._kind].mirrors:
-            return Gone(event)
+            return OutdatedRows(event)
         rows = self._table.read() if self._table.exists else ()
         announced = self._events.count_puts(event.key)
-        return Gone(event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version))
+        return OutdatedRows(
+            event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version)
+        )
 
     def forget(self) -> None:
         self._checkpoint = None
@@ -153,19 +155,24 @@ def record_key(kind: TableKind, row: DataRow) -> Hashable:
 
 
 def plan_write(
-    kind: TableKind, table: HudiTable[DataRow], rows: Sequence[DataRow], gone: Sequence[Gone], *, is_new: bool
+    kind: TableKind,
+    table: HudiTable[DataRow],
+    rows: Sequence[DataRow],
+    outdated_rows: Sequence[OutdatedRows],
+    *,
+    is_new: bool,
 ) -> Write[DataRow] | None:
     """Plans the write of one batch; None if there is nothing to write. Raises `LakeError`."""
     if not table.exists:
-        gone = ()
-    if not rows and not gone:
+        outdated_rows = ()
+    if not rows and not outdated_rows:
         return None
     placed = [(record_key(kind, row), row) for row in _order(kind, table, rows)]
-    if not gone:
+    if not outdated_rows:
         insert = kind == "append" or (kind == "mirror" and is_new)
         return Write(placed, insert=insert)
-    by_key: dict[str, list[Gone]] = {}
-    for entry in gone:
+    by_key: dict[str, list[OutdatedRows]] = {}
+    for entry in outdated_rows:
         by_key.setdefault(entry.event.key, []).append(entry)
     stored = [row for row in table.read() for entry in by_key.get(row.key, ()) if entry.includes(row)]
     # Of two rows with one key, the write keeps the newer one.

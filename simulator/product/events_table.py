@@ -65,7 +65,7 @@ class SimulatedEventsTable:
         ids = [(captured.day, captured.event.event_id) for captured in batch]
         is_new = self._seen.keep_new(ids)
         kept = list(compress(batch, is_new))
-        return OpenAppend(self._table.open_beside(), kept, list(compress(ids, is_new)))
+        return OpenAppend(self._table.open_concurrent(), kept, list(compress(ids, is_new)))
 
     def finish_append(self, opened: "OpenAppend") -> int:
         if opened.kept:
@@ -87,7 +87,9 @@ class SimulatedEventsTable:
         commits = list(timeline.commits)
         if "archived_events_skipped" not in self._bugs:
             commits += timeline.list_archived()
-        pending = sorted((c for c in commits if self._place(c) > position), key=attrgetter("completed"))
+        pending = sorted(
+            (c for c in commits if self._find_position(c) > position), key=attrgetter("completed")
+        )
         if not pending:
             return EventPage((), position, more=False)
         chosen = self._choose(pending, max_events)
@@ -105,21 +107,21 @@ class SimulatedEventsTable:
 
     def _read_page(self, commits: Sequence[Commit], position: Position, more: bool) -> EventPage:
         events = [
-            to_stored(row, self._place(commit))
+            to_stored(row, self._find_position(commit))
             for commit, rows in self._table.read_commits(commits).items()
             for row in rows
         ]
         behind = sorted((s for s in events if s.position > position), key=lambda stored: stored.position)
-        return EventPage(tuple(behind), max(map(self._place, commits)), more)
+        return EventPage(tuple(behind), max(map(self._find_position, commits)), more)
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         return {s.event_id: s for s in self.iter_all() if s.event_id in event_ids}
 
     def find_newest(self) -> Position:
         commits = self._table.load_timeline().commits
-        return max(map(self._place, commits)) if commits else BEGINNING
+        return max(map(self._find_position, commits)) if commits else BEGINNING
 
-    def _place(self, commit: Commit) -> Position:
+    def _find_position(self, commit: Commit) -> Position:
         """Returns the offset after all events of the commit."""
         return Position(commit.requested if "position_by_request" in self._bugs else commit.completed)
 
@@ -136,12 +138,12 @@ class SimulatedEventsTable:
         """Returns every event in order of offset."""
         commits = (*self._table.archived, *self._table.active)
         found = self._table.read_commits(commits)
-        return [to_stored(row, self._place(commit)) for commit, rows in found.items() for row in rows]
+        return [to_stored(row, self._find_position(commit)) for commit, rows in found.items() for row in rows]
 
 
-def to_stored(row: EventRow, place: Position) -> StoredEvent:
+def to_stored(row: EventRow, commit_position: Position) -> StoredEvent:
     captured = row.captured
-    position = Position(place.completed, row.batch_index)
+    position = Position(commit_position.completed, row.batch_index)
     return StoredEvent(
         captured.event.event_id, captured.event, captured.received_at, captured.source, position
     )

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from headwater.capture.position import Position
-from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
 from headwater.ingest.ledger.protocol import CommittedTable, EventLog, WritableStates
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.table_ledger import TableLedger, load_newest_states
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
@@ -19,7 +19,7 @@ from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Write
 from simulator.product.data_rows import DataRow, TableKind
 
-_MARKS_KEY = "marks"
+_WATERMARKS_KEY = "marks"
 
 
 class LedgerRow(NamedTuple):
@@ -35,25 +35,25 @@ class SimulatedLedger:
     def __init__(self, table: HudiTable[LedgerRow], crashes: Crashes) -> None:
         self._table = table
         self._crashes = crashes
-        self._marks: dict[str, Mark] | None = None
+        self._watermarks: dict[str, Watermark] | None = None
 
-    def find_mark(self, table: str) -> Mark:
-        return self._load_marks().get(table, Mark())
+    def find_watermark(self, table: str) -> Watermark:
+        return self._load_watermarks().get(table, Watermark())
 
-    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
-        marks = {**self._load_marks(), table: mark}
+    def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
+        watermarks = {**self._load_watermarks(), table: watermark}
         rows = [((table, state.object_id), LedgerRow(table, state)) for state in states]
         self._crashes.at("ledger to be written")
-        self._table.write(Write(rows, metadata={_MARKS_KEY: _format(marks)}))
-        self._marks = marks
+        self._table.write(Write(rows, metadata={_WATERMARKS_KEY: _format(watermarks)}))
+        self._watermarks = watermarks
         self._crashes.at("ledger written")
 
     def forget(self, table: str) -> None:
-        marks = {name: mark for name, mark in self._load_marks().items() if name != table}
+        watermarks = {name: watermark for name, watermark in self._load_watermarks().items() if name != table}
         keys = [(table, row.state.object_id) for row in self._table.read() if row.table == table]
         self._crashes.at("ledger to be forgotten")
-        self._table.write(Write(deletes=keys, metadata={_MARKS_KEY: _format(marks)}))
-        self._marks = marks
+        self._table.write(Write(deletes=keys, metadata={_WATERMARKS_KEY: _format(watermarks)}))
+        self._watermarks = watermarks
 
     def iter_texts(self, table: str) -> Iterator[tuple[str, str]]:
         yield from ((state.object_id, format_state(state)) for state in self._list_states(table))
@@ -64,7 +64,7 @@ class SimulatedLedger:
 
     def _list_states(self, table: str) -> list[LedgerEntry]:
         """Lists the states that the watermarks cover."""
-        if self.find_mark(table) == Mark():
+        if self.find_watermark(table) == Watermark():
             return []
         return [row.state for row in self._table.read() if row.table == table]
 
@@ -74,16 +74,21 @@ class SimulatedLedger:
         found = ((state.key, find_seen_after(state)) for state in states.values())
         return {key: seen_after for key, seen_after in found if seen_after is not None}
 
-    def _load_marks(self) -> dict[str, Mark]:
-        if self._marks is None:
-            found = self._table.load_timeline().find_metadata(_MARKS_KEY) or {}
-            texts = json.loads(found.get(_MARKS_KEY, "{}"))
-            self._marks = {name: Mark(c, Position.parse(p), looked) for name, (c, p, looked) in texts.items()}
-        return self._marks
+    def _load_watermarks(self) -> dict[str, Watermark]:
+        if self._watermarks is None:
+            found = self._table.load_timeline().find_metadata(_WATERMARKS_KEY) or {}
+            texts = json.loads(found.get(_WATERMARKS_KEY, "{}"))
+            self._watermarks = {
+                name: Watermark(c, Position.parse(p), has_unconfirmed)
+                for name, (c, p, has_unconfirmed) in texts.items()
+            }
+        return self._watermarks
 
 
-def _format(marks: dict[str, Mark]) -> str:
-    return json.dumps({name: (m.commit, m.position.to_text(), m.has_looked) for name, m in marks.items()})
+def _format(watermarks: dict[str, Watermark]) -> str:
+    return json.dumps(
+        {name: (m.commit, m.position.to_text(), m.has_unconfirmed) for name, m in watermarks.items()}
+    )
 
 
 def build_table_ledger(
@@ -120,8 +125,8 @@ class _SpoiltLedger(TableLedger):
     bugs: Bugs = NO_BUGS
 
     @property
-    def has_looked(self) -> bool:
-        return self._has_looked if "looked_not_kept" in self.bugs else super().has_looked
+    def has_unconfirmed(self) -> bool:
+        return self._has_unconfirmed if "looked_not_kept" in self.bugs else super().has_unconfirmed
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         found = super().find_states(object_ids)
@@ -142,6 +147,6 @@ class _SpoiltLedger(TableLedger):
             {OUTCOMES_KEY: encode_outcomes(outcomes)} if "outcomes_not_carried" in self.bugs else {}
         )
 
-    def _catch_up(self, mark: Mark) -> None:
+    def _catch_up(self, watermark: Watermark) -> None:
         if "catch_up_skipped" not in self.bugs:
-            super()._catch_up(mark)
+            super()._catch_up(watermark)

@@ -222,7 +222,7 @@ class SimulatedPipeline(TablePipeline[ReadBatch]):
             object_id = outcome.stored.event.object_id
             applied[object_id] = apply_outcome(applied.get(object_id), outcome)
         shared = self._shared.ledger
-        shared.write(self.kind, applied.values(), replace(shared.find_mark(self.kind), commit="0"))
+        shared.write(self.kind, applied.values(), replace(shared.find_watermark(self.kind), commit="0"))
 
     def _forget(self) -> None:
         if "state_kept_after_failure" not in self._bugs:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headwater.capture.own_events import REPAIR_EVENT, build_own_event, build_retry, with_content
+from headwater.capture.control_events import REPAIR_EVENT, build_control_event, build_retry, with_content
 from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.reconcile import ReconcilePass
@@ -17,7 +17,7 @@ from simulator.outside.crash import Crashes
 from simulator.outside.hudi import HudiTable, Settings
 from simulator.outside.queue import SimulatedQueue
 from simulator.product.capture import SimulatedCapture
-from simulator.product.cleaning import CleanPlaces, SimulatedCleaning
+from simulator.product.cleaning import CleanContext, SimulatedCleaning
 from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
 from simulator.product.ledger import LedgerRow, SimulatedLedger, find_seen
@@ -99,17 +99,17 @@ class Process:
         self.pipelines: Sequence[SimulatedPipeline] = [
             SimulatedPipeline(kind, table, _SCOPE, limits, shared) for kind, table in lake.data.items()
         ]
-        places = CleanPlaces(
+        context = CleanContext(
             outside.bucket, self.events, lake.quarantine, lake.data, clock, crashes, bugs, outside.notify
         )
-        self.cleaning = SimulatedCleaning(places, self.pipelines, watch)
+        self.cleaning = SimulatedCleaning(context, self.pipelines, watch)
 
     def request(self, key: str, a: int, b: int) -> str:
         """Requests a read of one object: a repair as by `verify`, or a retry from quarantine."""
         now = self._outside.clock.next_moment()
         live = self._outside.bucket.find_live(key)
         if b % 2:
-            repair = build_own_event(REPAIR_EVENT, "s3", BUCKET, key, now)
+            repair = build_control_event(REPAIR_EVENT, "s3", BUCKET, key, now)
             etag = live.etag if live is not None and a % 2 else None
             self.events.append([with_content(repair, "created", etag)])
             return "repair"

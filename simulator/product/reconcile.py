@@ -51,7 +51,7 @@ class Appended:
 class SimulatedEventLog:
     """The events table as a reconcile uses it, and what the tables ingested.
 
-    `meanwhile` runs while a commit is open, like a concurrent writer.
+    `during_commit` runs while a commit is open, like a concurrent writer.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SimulatedEventLog:
         self._crashes = crashes
         self._bugs = bugs
         self._find_seen = find_seen
-        self.meanwhile: Callable[[], None] | None = None
+        self.during_commit: Callable[[], None] | None = None
 
     def iter_known(self, bucket: str, prefix: str, start_after: str) -> Iterator[KnownState]:
         seen = {} if "seen_not_asked" in self._bugs else self._find_seen()
@@ -80,12 +80,12 @@ class SimulatedEventLog:
             batch = [captured for captured in batch if captured.event.kind != "removed"]
         if "listing_wins" in self._bugs:
             batch = [replace(c, event=replace(c.event, order_key="f" * 64)) for c in batch]
-        if self.meanwhile is None:
+        if self.during_commit is None:
             written = self._events.append(batch)
         else:
             opened = self._events.open_append(batch)
             self._crashes.at("differences requested")
-            self.meanwhile()
+            self.during_commit()
             written = self._events.finish_append(opened)
         self._crashes.at("differences written")
         return Appended(written)
@@ -126,11 +126,11 @@ class SimulatedReconcile:
         return self._progress is not None
 
     def step(
-        self, pauses: int = 1, *, settles: bool = True, meanwhile: Callable[[], None] | None = None
+        self, pauses: int = 1, *, settles: bool = True, during_commit: Callable[[], None] | None = None
     ) -> ReconcilePass | None:
         """Resumes or starts a pass up to one of its pauses; returns the pass when it is complete.
 
-        Failures end the pass. `settles`: young objects are left to their notifications. `meanwhile` runs
+        Failures end the pass. `settles`: young objects are left to their notifications. `during_commit` runs
         while events are committed, if this step commits any.
         """
         if self._progress is None:
@@ -140,7 +140,7 @@ class SimulatedReconcile:
             reconciler = Reconciler(self._listing, self._log, self._passes, options, clock=self._clock)
             self._progress = reconciler.iter_progress(threading.Event())
         progress, self._progress = self._progress, None
-        self._log.meanwhile = meanwhile
+        self._log.during_commit = during_commit
         done = None
         for _ in range(pauses):
             done = next(progress)

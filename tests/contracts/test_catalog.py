@@ -19,7 +19,7 @@ from headwater.lake.catalogs.glue import GlueCatalog
 from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
 from headwater.lake.catalogs.hive.server import HiveServerCatalog
 from headwater.lake.catalogs.memory import MemoryCatalog
-from headwater.lake.catalogs.planning import normalize_place
+from headwater.lake.catalogs.planning import normalize_location
 from headwater.lake.catalogs.protocol import Catalog
 from headwater.lake.catalogs.syncing import plan_entry
 from tests.fixtures.catalogs.bigquery import run_bigquery
@@ -192,9 +192,11 @@ def test_a_new_table_is_read_as_it_was_wanted(harness: Harness) -> None:
     assert (held.columns, held.format) == (told.columns, told.format)
     keys = [(key.name, key.type) for key in held.partition_keys]
     assert keys == list(zip(("day", "region"), harness.key_types, strict=True))
-    assert normalize_place(held.location) == normalize_place(wanted.location)
+    assert normalize_location(held.location) == normalize_location(wanted.location)
     assert told.properties.items() <= held.properties.items()
-    assert harness.places() == {values: normalize_place(place) for values, place in told.partitions.items()}
+    assert harness.places() == {
+        values: normalize_location(place) for values, place in told.partitions.items()
+    }
 
 
 def test_nothing_is_sent_when_nothing_changed(harness: Harness) -> None:

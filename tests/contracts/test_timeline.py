@@ -53,8 +53,8 @@ def test_commits_are_in_completion_order_with_their_metadata(load: Load, name: s
     assert [commit.action for commit in timeline.commits] == [action] * 3
     assert list(timeline.commits) == sorted(timeline.commits)
     assert all(commit.requested < commit.completed for commit in timeline.commits)
-    told = [timeline.read_own_metadata(commit)["step"] for commit in timeline.commits]
-    assert told == ["first", "second", "third"]
+    reported = [timeline.read_own_metadata(commit)["step"] for commit in timeline.commits]
+    assert reported == ["first", "second", "third"]
     assert timeline.find_metadata("step") == timeline.read_own_metadata(timeline.commits[-1])
     assert timeline.find_commit("step") == timeline.commits[-1]
     assert timeline.find_commit("nobody") is None

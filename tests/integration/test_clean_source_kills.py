@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.own_events import CLEANED_EVENT
+from headwater.capture.control_events import CLEANED_EVENT
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.pipeline import Pipeline
 

@@ -98,7 +98,7 @@ def test_tables_ledger_quarantine_and_chunks_are_continued(tmp_path: Path) -> No
     assert lake.orders() == AFTER
     (chunk,) = lake.rows("select text from chunks")
     assert "red kettle" in chunk["text"]
-    told = json.loads(lake.call("verify", "--deep", "--json", code=0))
+    output = json.loads(lake.call("verify", "--deep", "--json", code=0))
     assert {
-        name: table["wrong_rows"] + table["missing"] for name, table in told["tables"].items()
+        name: table["wrong_rows"] + table["missing"] for name, table in output["tables"].items()
     } == dict.fromkeys([*ORDERS, "products"], 0)

@@ -33,8 +33,8 @@ def listing_events(pipeline: Pipeline) -> Counter[tuple[str, str]]:
 def reconcile(pipeline: Pipeline, *words: str, code: int = 0) -> dict[str, Any]:
     """What `headwater reconcile --json` tells; it starts Spark, which takes a while on a busy machine."""
     run = pipeline.command("reconcile", *words, "--json", timeout=RUN_SECONDS).expect(code)
-    told: dict[str, Any] = json.loads(run.stdout)
-    return told
+    output: dict[str, Any] = json.loads(run.stdout)
+    return output
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +52,14 @@ def pipeline(emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def last_told(pipeline: Pipeline) -> dict[str, Any]:
-    told: dict[str, Any] = pipeline.read_json("status")["reconcile"]
-    return told
+def last_reported(pipeline: Pipeline) -> dict[str, Any]:
+    output: dict[str, Any] = pipeline.read_json("status")["reconcile"]
+    return output
 
 
-def test_run_backfills_objects_with_lost_notifications(pipeline: Pipeline, last_told: dict[str, Any]) -> None:
+def test_run_backfills_objects_with_lost_notifications(
+    pipeline: Pipeline, last_reported: dict[str, Any]
+) -> None:
     assert pipeline.rows("clicks", "key") == Counter((key,) for key in build_keys())
     lost = listing_events(pipeline)
     assert len(lost) == lost.total() == OBJECTS // 100
@@ -66,14 +68,14 @@ def test_run_backfills_objects_with_lost_notifications(pipeline: Pipeline, last_
     assert len(pipeline.records("events")) == OBJECTS
 
 
-def test_status_reports_the_reconcile(last_told: dict[str, Any]) -> None:
-    assert (last_told["listed"], last_told["missing"], last_told["emitted"]) == (OBJECTS, 10, 10)
-    assert (last_told["changed"], last_told["vanished"], last_told["unsettled"]) == (0, 0, 0)
-    assert last_told["finished_at"] > last_told["started_at"]
+def test_status_reports_the_reconcile(last_reported: dict[str, Any]) -> None:
+    assert (last_reported["listed"], last_reported["missing"], last_reported["emitted"]) == (OBJECTS, 10, 10)
+    assert (last_reported["changed"], last_reported["vanished"], last_reported["unsettled"]) == (0, 0, 0)
+    assert last_reported["finished_at"] > last_reported["started_at"]
 
 
 @pytest.fixture(scope="module")
-def changed(pipeline: Pipeline, last_told: dict[str, Any]) -> dict[str, set[str]]:
+def changed(pipeline: Pipeline, last_reported: dict[str, Any]) -> dict[str, set[str]]:
     """Objects in every piece of the listing are overwritten and removed, and nobody is told."""
     gone = {f"clicks/{at:04d}.json" for at in range(5, 950, 100)}
     overwritten = {f"clicks/{at:04d}.json" for at in range(15, 950, 100)}
@@ -95,20 +97,20 @@ def kills(pipeline: Pipeline, changed: dict[str, set[str]]) -> list[bool]:
 def resumed(pipeline: Pipeline, kills: list[bool]) -> dict[str, Any]:
     """What the first pass tells that nobody kills."""
     assert kills == [True, True]
-    told: dict[str, Any] = reconcile(pipeline)["reconcile"]
-    return told
+    output: dict[str, Any] = reconcile(pipeline)["reconcile"]
+    return output
 
 
 @pytest.mark.long
 def test_dry_run_reports_and_writes_nothing(pipeline: Pipeline, changed: dict[str, set[str]]) -> None:
     before = listing_events(pipeline)
-    told = reconcile(pipeline, "--dry-run", code=3)
-    assert (told["reconcile"]["changed"], told["reconcile"]["vanished"]) == (10, 10)
-    assert (told["reconcile"]["missing"], told["reconcile"]["emitted"]) == (0, 0)
+    output = reconcile(pipeline, "--dry-run", code=3)
+    assert (output["reconcile"]["changed"], output["reconcile"]["vanished"]) == (10, 10)
+    assert (output["reconcile"]["missing"], output["reconcile"]["emitted"]) == (0, 0)
     kinds = {"changed": "headwater:ListedObject", "vanished": "headwater:VanishedObject"}
-    assert Counter(example["key"] for example in told["examples"] if example["kind"] == "changed") == Counter(
-        changed[kinds["changed"]]
-    )
+    assert Counter(
+        example["key"] for example in output["examples"] if example["kind"] == "changed"
+    ) == Counter(changed[kinds["changed"]])
     assert listing_events(pipeline) == before
 
 
@@ -132,9 +134,9 @@ def test_killed_between_pages_reconcile_resumes_and_emits_once(
 
 @pytest.mark.long
 def test_a_further_pass_emits_nothing(pipeline: Pipeline, resumed: dict[str, Any]) -> None:
-    told = reconcile(pipeline)
-    assert (told["reconcile"]["listed"], told["reconcile"]["emitted"]) == (OBJECTS - 10, 0)
-    assert told["examples"] == []
+    output = reconcile(pipeline)
+    assert (output["reconcile"]["listed"], output["reconcile"]["emitted"]) == (OBJECTS - 10, 0)
+    assert output["examples"] == []
 
 
 def test_a_mirror_equals_the_bucket_after_the_next_run(
@@ -153,9 +155,9 @@ def test_manual_reconcile_reports_waiting_notifications(
 ) -> None:
     pipeline = Pipeline(emulator, tmp_path_factory.mktemp("backlog"), TABLES, reconcile=RECONCILE)
     pipeline.put_all({f"clicks/{at}.json": '{"key": "k"}\n' for at in range(3)})
-    told = reconcile(pipeline, "--dry-run", code=3)
-    assert told["reconcile"]["missing"] == 3
-    assert told["waiting"] >= 3
+    output = reconcile(pipeline, "--dry-run", code=3)
+    assert output["reconcile"]["missing"] == 3
+    assert output["waiting"] >= 3
 
 
 @pytest.mark.long

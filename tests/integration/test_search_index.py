@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.app.services.presence import hold_for_run
+from headwater.app.services.writer_lease import hold_for_run
 from headwater.config.loader import load_settings
 from headwater.observability.crash_points import CRASH_POINT_VARIABLE
 from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore

@@ -17,7 +17,7 @@ from _pytest.terminal import TerminalReporter
 
 PARTS = 7
 NOT_BEGUN = "the time of the run was over before the test began"
-CUT_SHORT = "the time of the run was over while the test ran"
+TRUNCATED = "the time of the run was over while the test ran"
 _IS_CUT = pytest.StashKey[bool]()
 
 
@@ -98,7 +98,7 @@ def pytest_timeout_set_timer(item: Any, settings: Any) -> bool | None:
 
     def end(_number: int, _frame: FrameType | None) -> None:
         item.config.stash[_IS_CUT] = True
-        pytest.skip(CUT_SHORT)
+        pytest.skip(TRUNCATED)
 
     def cancel() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -118,7 +118,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed and call.when == "teardown" and item.config.stash.get(_IS_CUT, False):
         report.outcome = "skipped"
-        report.longrepr = (str(item.path), 0, f"torn down after {CUT_SHORT}: {call.excinfo}")
+        report.longrepr = (str(item.path), 0, f"torn down after {TRUNCATED}: {call.excinfo}")
     return report
 
 
@@ -131,7 +131,7 @@ class UnreachedTests:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.skipped or not isinstance(report.longrepr, tuple):
             return
-        for reason in (NOT_BEGUN, CUT_SHORT):
+        for reason in (NOT_BEGUN, TRUNCATED):
             if report.longrepr[2] == f"Skipped: {reason}":
                 self._lines.append(f"{report.nodeid}: {reason}")
 

@@ -42,7 +42,7 @@ from headwater.lake.session import build_session, find_jvm_process, is_session_a
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
-from headwater.medallion.pipeline import DerivedPipeline, Steps
+from headwater.medallion.pipeline import DerivedPipeline, TransformsAndChecks
 from headwater.observability.crash_points import crash_point
 from headwater.sources.object_store import ObjectStoreConfig
 from headwater.sources.registry import build_source
@@ -96,8 +96,8 @@ class App:
     @cached_property
     def events(self) -> EventsTable:
         """Return the events table."""
-        told = {SOURCE_KEY: name_source(self.settings)}
-        return EventsTable(self.spark, events_path(self.settings.lake), told)
+        metadata = {SOURCE_KEY: name_source(self.settings)}
+        return EventsTable(self.spark, events_path(self.settings.lake), metadata)
 
     @cached_property
     def stores(self) -> Stores:
@@ -171,7 +171,7 @@ class App:
             config,
             source=Table(self.spark, table_path(lake, config.from_ or "")),
             table=table,
-            steps=Steps(
+            transforms=TransformsAndChecks(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)
             ),
         )

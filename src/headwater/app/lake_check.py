@@ -48,7 +48,7 @@ def ensure_local_lake(lake: str) -> None:
     path = find_local_path(lake)
     if path is None:
         return
-    folder = next(place for place in (path, *path.absolute().parents) if place.exists())
+    folder = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".headwater-"):
             pass

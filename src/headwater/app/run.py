@@ -18,7 +18,7 @@ from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.scope import rename_moved
-from headwater.app.services.whole_tables import with_whole_tables
+from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CommitReport
@@ -186,7 +186,7 @@ class Run:
             *(self._app.build_pipeline(name) for name in self._totals if name not in derived),
             *(self._app.build_derived_pipeline(name) for name in derived if name in self._totals),
         ]
-        return [with_whole_tables(pipeline, settings) for pipeline in built]
+        return [with_integrity_check(pipeline, settings) for pipeline in built]
 
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()

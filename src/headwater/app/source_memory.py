@@ -66,9 +66,9 @@ def check_source(settings: Settings, known: str | None) -> None:
     """Raise `UsageError` when `known`, from which events were captured, is not the configured source."""
     if known is None or known == name_source(settings):
         return
-    provider, _, place = known.partition(":")
+    provider, _, location = known.partition(":")
     source = settings.source
-    what = f"the lake {settings.lake} was filled from {_describe(provider, place)}"
+    what = f"the lake {settings.lake} was filled from {_describe(provider, location)}"
     if provider != source_provider(settings):
         raise UsageError(
             f"{what}; source.type is now {source.type}",
@@ -76,10 +76,10 @@ def check_source(settings: Settings, known: str | None) -> None:
         )
     raise UsageError(
         f"{what}; source.{source.location_key} is now {source.location}",
-        hint=f"the same objects at a new location: add `moved_from: {place}` to source; "
+        hint=f"the same objects at a new location: add `moved_from: {location}` to source; "
         "other objects: set lake to another location, so that they get their own tables",
     )
 
 
-def _describe(provider: str, place: str) -> str:
-    return f"the bucket {place}" if provider == "s3" else f"the folder {place}"
+def _describe(provider: str, location: str) -> str:
+    return f"the bucket {location}" if provider == "s3" else f"the folder {location}"

@@ -20,7 +20,7 @@ from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.writers.presence import read_failures
+from headwater.lake.writers.writer_lease import read_failures
 from headwater.sources.registry import build_queue
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.capture.control_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.capture.events_table import EventsTable
-from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.lake.jvm import explained_lake
 from headwater.sources.local.folder_watcher.file_messages import FILE_FIELD, parse_order
 from headwater.sources.local.folder_watcher.known_files import KnownFile
@@ -37,28 +37,28 @@ def select_announced(events: DataFrame) -> DataFrame:
 
     State observed by a reconcile counts if the reconcile began after the watcher's newest event.
     """
-    is_told = F.col("order_key").isNotNull() & F.col("kind").isin("created", "removed")
+    is_announced = F.col("order_key").isNotNull() & F.col("kind").isin("created", "removed")
     is_listed = F.col("event_name").isin(LISTED_EVENT, VANISHED_EVENT)
     order = F.struct("order_key", "event_time")
     content = F.struct("etag", _read_field("identity"), _read_field("digest"))
     grouped = (
-        events.where(is_told | is_listed)
+        events.where(is_announced | is_listed)
         .groupBy("key")
         .agg(
-            _newest(is_told, F.struct("kind", "order_key", "event_time"), order).alias("told"),
-            _newest(is_told & (F.col("kind") == "created"), content, order).alias("content"),
+            _newest(is_announced, F.struct("kind", "order_key", "event_time"), order).alias("announced"),
+            _newest(is_announced & (F.col("kind") == "created"), content, order).alias("content"),
             _newest(is_listed, F.struct("kind", "etag", "received_at"), F.col("received_at")).alias("listed"),
         )
     )
     is_seen_later = F.col("listed").isNotNull() & (
-        F.col("told").isNull() | (F.col("listed.received_at") > F.col("told.event_time"))
+        F.col("announced").isNull() | (F.col("listed.received_at") > F.col("announced.event_time"))
     )
     has_content = ~is_seen_later | (F.col("listed.kind") == "removed")
     return grouped.select(
         "key",
-        F.when(is_seen_later, F.col("listed.kind")).otherwise(F.col("told.kind")),
+        F.when(is_seen_later, F.col("listed.kind")).otherwise(F.col("announced.kind")),
         F.when(has_content, F.col("content.etag")).otherwise(F.col("listed.etag")),
-        "told.order_key",
+        "announced.order_key",
         F.when(has_content, F.col("content.identity")),
         F.when(has_content, F.col("content.digest")),
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headwater.sources.finding import SetupFinding
 
 FAILED = 1
-_MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
+_LABELS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +52,7 @@ def render_findings(findings: "list[SetupFinding]") -> None:
     render_table(
         ("", "check", "finding"),
         [
-            (_MARKS[item.status], item.name, item.detail + (f"\n-> {item.fix}" if item.fix else ""))
+            (_LABELS[item.status], item.name, item.detail + (f"\n-> {item.fix}" if item.fix else ""))
             for item in findings
         ],
     )

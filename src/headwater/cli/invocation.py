@@ -48,7 +48,7 @@ def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> 
     """
     from headwater.app import App
     from headwater.app.preflight import check_before_run
-    from headwater.app.services.presence import hold_for_command
+    from headwater.app.services.writer_lease import hold_for_command
     from headwater.app.source_memory import ensure_same_source
     from headwater.config.environment import read_environment
 
@@ -56,10 +56,10 @@ def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> 
     if checked:
         check_before_run(settings, environ)
     with ExitStack() as stack:
-        presence = stack.enter_context(hold_for_command(settings, writing)) if writing else None
+        lease = stack.enter_context(hold_for_command(settings, writing)) if writing else None
         if writing:
             ensure_same_source(settings)
         app = stack.enter_context(closing(App(settings, environ=environ)))
-        if presence is not None:
-            presence.add_process(app.find_jvm_process())
+        if lease is not None:
+            lease.add_process(app.find_jvm_process())
         yield app

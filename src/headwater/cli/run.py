@@ -95,7 +95,7 @@ def _run_until_stopped(
     from headwater.app.components import RunReport
     from headwater.app.preflight import check_before_run
     from headwater.app.run import Run, RunObserver
-    from headwater.app.services.presence import hold_for_run
+    from headwater.app.services.writer_lease import hold_for_run
     from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
@@ -107,7 +107,7 @@ def _run_until_stopped(
     ensure_same_source(settings)
     with ExitStack() as stack:
         try:
-            presence = stack.enter_context(hold_for_run(settings, only, stop, once=once))
+            lease = stack.enter_context(hold_for_run(settings, only, stop, once=once))
         except TableBusyError:
             if not stop.is_set():
                 raise
@@ -118,16 +118,16 @@ def _run_until_stopped(
 
         def note_session() -> None:
             rearm()
-            presence.add_process(app.find_jvm_process())
+            lease.add_process(app.find_jvm_process())
 
         observer = RunObserver(
-            on_batch=lambda result: presence.note_failure(result.table, ""),
-            on_failure=lambda table, error: presence.note_failure(table, error.message),
+            on_batch=lambda result: lease.note_failure(result.table, ""),
+            on_failure=lambda table, error: lease.note_failure(table, error.message),
         )
         metrics = serve_metrics(metrics_port)
         a_run = Run(app, only=only, observer=observer, metrics=metrics, on_session=note_session)
         report = a_run.once(stop) if once else a_run.until(stop)
-        presence.check()
+        lease.check()
         return report
 
 

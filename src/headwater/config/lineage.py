@@ -46,7 +46,7 @@ class LineageConfig(Section):
     )
 
     @model_validator(mode="after")
-    def _check_place(self) -> "LineageConfig":
+    def _check_destination(self) -> "LineageConfig":
         if self.url is None and self.file is None:
             raise SectionError(
                 [((), "neither `url` nor `file` is set; specify the collector's URL, or a file")]

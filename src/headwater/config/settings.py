@@ -68,9 +68,9 @@ class SparkConfig(Section):
 
     @model_validator(mode="after")
     def _check_names(self) -> "SparkConfig":
-        foreign = [key for key in self.config if not key.startswith("spark.")]
+        non_spark = [key for key in self.config if not key.startswith("spark.")]
         text = "unknown key {!r}: Spark's settings start with `spark.`"
-        problems = [(("config", key), text.format(key)) for key in foreign]
+        problems = [(("config", key), text.format(key)) for key in non_spark]
         for key, sentence in iter_option_problems(list_session_options(self.config)):
             problems.append((("config", f"spark.{key}"), sentence))
         if problems:
@@ -247,12 +247,12 @@ class Settings(Section):
         file = self.lineage.file if self.lineage else None
         if file is None:
             return self
-        places = {"lake": Path(self.lake)} if "://" not in self.lake else {}
+        folders = {"lake": Path(self.lake)} if "://" not in self.lake else {}
         if self.source.type == "local":
-            places["source folder"] = self.source.path
-        for what, place in places.items():
-            if file.resolve().is_relative_to(place.resolve()):
-                text = f"{str(file)!r} is inside the {what} {str(place)!r}; choose another location"
+            folders["source folder"] = self.source.path
+        for kind, folder in folders.items():
+            if file.resolve().is_relative_to(folder.resolve()):
+                text = f"{str(file)!r} is inside the {kind} {str(folder)!r}; choose another location"
                 raise SectionError([(("lineage", "file"), text)])
         return self
 

@@ -42,12 +42,12 @@ def repair_unknown_keys(error: ValidationError, data: Data) -> Data:
 
     Validating the result finds problems that pydantic does not report with unknown keys.
     """
-    whole = data
+    unchanged = data
     for details in error.errors(include_url=False):
         if details["type"] == "extra_forbidden":
             path = strip_tags(details["loc"])
             key = str(path[-1])
-            meant = None if "." in key else find_nearest(key, _allowed_beside(path, whole))
+            meant = None if "." in key else find_nearest(key, _list_allowed_siblings(path, unchanged))
             data = _rename(data, path, meant)
     return data
 
@@ -65,7 +65,7 @@ def _rename(data: Data, path: KeyPath, meant: str | None) -> Data:
     return {meant: value, **others} if meant else others
 
 
-def _allowed_beside(path: KeyPath, data: object) -> list[str]:
+def _list_allowed_siblings(path: KeyPath, data: object) -> list[str]:
     return list_keys(schema_at(path[:-1], data))
 
 
@@ -88,7 +88,7 @@ def _explain(details: ErrorDetails, data: Data) -> Iterator[Problem]:
         tags = list_tags(path)
         tag = value_at(data, (*path, "type"))
         yield Problem(
-            (*path, "type"), _say_not_allowed(_show(("type",), tag), str(tag), tags, ", ".join(tags))
+            (*path, "type"), _say_not_allowed(_format_value(("type",), tag), str(tag), tags, ", ".join(tags))
         )
     elif details["loc"][-1:] == ("[key]",):
         text = f"{path[-1]!r} is not a valid name. Allowed: letters, digits and `_`, starting with a letter"
@@ -120,7 +120,7 @@ def _explain_missing(path: KeyPath, data: Data) -> Iterator[Problem]:
 
 def _explain_unknown(path: KeyPath, data: Data) -> str:
     key = str(path[-1])
-    allowed = _allowed_beside(path, data)
+    allowed = _list_allowed_siblings(path, data)
     text = f"unknown key {key!r}."
     prefix, dot, _ = key.partition(".")
     if dot and prefix in ("hoodie", "spark"):
@@ -138,7 +138,7 @@ def _explain_value(path: KeyPath, value: object, data: Data) -> str:
     allowed = describe_type(node)
     if isinstance(value, (bool, int, float)) and allowed.startswith("text"):
         allowed += " (put it in quotes)"
-    return _say_not_allowed(_show(path, value), str(value), list_choices(node), allowed)
+    return _say_not_allowed(_format_value(path, value), str(value), list_choices(node), allowed)
 
 
 def _say_not_allowed(shown: str, word: str, choices: list[str], allowed: str) -> str:
@@ -149,7 +149,7 @@ def _say_not_allowed(shown: str, word: str, choices: list[str], allowed: str) ->
     return f"{text} Allowed: {allowed}" if allowed else text
 
 
-def _show(path: KeyPath, value: object) -> str:
+def _format_value(path: KeyPath, value: object) -> str:
     if is_secret_name(str(path[-1]) if path else ""):
         return REDACTED
     if isinstance(value, dict):

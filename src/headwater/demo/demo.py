@@ -44,7 +44,7 @@ from headwater.sources.registry import build_queue
 SEED = 20260504
 # Seconds without arrivals after which the demo stops waiting.
 PATIENCE_SECONDS = 60.0
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
         workspace.write_config(emulator.endpoint, shop.zone)
         settings = load_settings(workspace.config_path, environ)
         print_plain(console, f"S3 and SQS run at {emulator.endpoint}; bucket {shop.zone.bucket}.")
-        show = _Show(settings, environ, plan_scenario(SEED, options.seconds), clients, shop)
-        report = show.play(console, stop, workspace, options.command)
+        run = _DemoRun(settings, environ, plan_scenario(SEED, options.seconds), clients, shop)
+        report = run.play(console, stop, workspace, options.command)
         if report is None:
             print_plain(console, f"Stopped. Everything committed so far is in {workspace.folder}.")
             return None
@@ -89,7 +89,7 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
     return report
 
 
-class _Show:
+class _DemoRun:
     """One demo: the pipeline in a thread, the uploads in another, the screen in this one."""
 
     def __init__(
@@ -136,7 +136,7 @@ class _Show:
             if stop.is_set():
                 return None
             self._progress.enter("comparing every row with an independent read of the bucket")
-            screen.show(self._progress.look())
+            screen.show(self._progress.take_snapshot())
             return self._check(done, workspace, command)
 
     def _run_pipeline(self) -> RunReport:
@@ -157,8 +157,8 @@ class _Show:
         with ThreadPoolExecutor(1, "finale") as threads:
             playing = threads.submit(finale.play)
             while not playing.done():
-                screen.show(self._progress.look())
-                time.sleep(LOOK_SECONDS)
+                screen.show(self._progress.take_snapshot())
+                time.sleep(POLL_SECONDS)
             return playing.result()
 
     def _open(self) -> None:
@@ -169,10 +169,10 @@ class _Show:
         """Wait until everything has arrived, or something has failed, or `stop`."""
         moves, patient_until = -1, 0.0
         with closing(build_queue(self._settings.source)) as queue:
-            while not (stop.wait(LOOK_SECONDS) or pipeline.done() or self._uploader.failure):
+            while not (stop.wait(POLL_SECONDS) or pipeline.done() or self._uploader.failure):
                 depth = queue.depth()
                 self._progress.note_queue(depth.visible, depth.in_flight)
-                view = self._progress.look()
+                view = self._progress.take_snapshot()
                 screen.show(view)
                 if view.moves != moves:
                     moves, patient_until = view.moves, time.monotonic() + PATIENCE_SECONDS
@@ -200,13 +200,13 @@ class _Show:
         self._uploader.open_shop()
         self._progress.enter("stopping the pipeline: finishing open batches")
         while not pipeline.done():
-            screen.show(self._progress.look())
-            time.sleep(LOOK_SECONDS)
+            screen.show(self._progress.take_snapshot())
+            time.sleep(POLL_SECONDS)
         if self._uploader.ident is not None:
             self._uploader.join()
 
     def _check(self, done: RunReport, workspace: Workspace, command: str) -> Report:
-        view = self._progress.look()
+        view = self._progress.take_snapshot()
         expected = read_plainly(read_uploads(self._clients, self._scenario, self._shop.zone.bucket))
         lake = self._settings.lake
         checks = []

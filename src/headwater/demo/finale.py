@@ -12,7 +12,7 @@ from headwater.config.settings import Settings
 from headwater.demo.landing_zone import Clients
 from headwater.demo.shop_data import Row, list_shelf, to_json_lines
 from headwater.errors import HeadwaterError, IndexNotFoundError
-from headwater.serve.launch import bind, build_lake_api, open_lake_search, serve_beside
+from headwater.serve.launch import bind, build_lake_api, open_lake_search, serve_in_background
 
 QUERY = "something to grind coffee beans by hand"
 ASKED_FOR = "P-103"
@@ -92,7 +92,7 @@ class Finale:
         if search is None:
             return
         api = build_lake_api(self._settings, self._environ, search)
-        with serve_beside(api, bind("127.0.0.1", 0)) as port:
+        with serve_in_background(api, bind("127.0.0.1", 0)) as port:
             report.first_answer = self._wait(port, began, lambda found: found is not None, "was not found")
             self._enter("the product's file is overwritten, then removed; the answers change")
             began = time.monotonic()
@@ -109,7 +109,7 @@ class Finale:
                 report.problems.append(f"search: {ASKED_FOR} was recommended after its removal")
 
     def _wait_for_index(self, began: float) -> LiveSearch | None:
-        while not self._is_over(began):
+        while not self._is_finished(began):
             try:
                 return open_lake_search(self._settings, self._environ, syncs=True)
             except IndexNotFoundError:
@@ -120,7 +120,7 @@ class Finale:
     def _wait(
         self, port: int, began: float, is_right: Callable[[Product | None], bool], wrong: str
     ) -> float | None:
-        while not self._is_over(began):
+        while not self._is_finished(began):
             found, message = self._ask(port)
             if is_right(found):
                 self._report.message = self._report.message or message.partition("\n")[0]
@@ -130,7 +130,7 @@ class Finale:
             self._report.problems.append(f"search: {ASKED_FOR} {wrong} after {PATIENCE_SECONDS:.0f} s")
         return None
 
-    def _is_over(self, began: float) -> bool:
+    def _is_finished(self, began: float) -> bool:
         return self._stop.is_set() or time.monotonic() - began > PATIENCE_SECONDS
 
     def _ask(self, port: int) -> tuple[Product | None, str]:
@@ -140,12 +140,14 @@ class Finale:
             body = json.dumps({"query": QUERY, "limit": 3})
             connection.request("POST", "/recommend", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            told = json.loads(answer.read())
+            answer_body = json.loads(answer.read())
             if answer.status != http.HTTPStatus.OK:
-                raise OSError(f"POST /recommend answered {answer.status}: {told}")
+                raise OSError(f"POST /recommend answered {answer.status}: {answer_body}")
         finally:
             connection.close()
-        return next((p for p in told["products"] if p["id"] == ASKED_FOR), None), str(told["message"])
+        return next((p for p in answer_body["products"] if p["id"] == ASKED_FOR), None), str(
+            answer_body["message"]
+        )
 
     def _put(self, product: Row) -> None:
         self._clients.s3.put_object(

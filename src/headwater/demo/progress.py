@@ -117,8 +117,8 @@ class Progress:
             if isinstance(step, Put | Announce):
                 for name in self._tables_of(step.key):
                     self._tables[name].announced += 1
-            if told := describe_step(step):
-                self._tell(told)
+            if note := describe_step(step):
+                self._note(note)
 
     def note_capture(self, report: CommitReport) -> None:
         """Record committed events."""
@@ -147,14 +147,14 @@ class Progress:
                 table.last_commit = self._clock() - self._started
                 objects = _count(result.objects["ingested"], "object")
                 rows = _count(result.rows, "row")
-                self._tell(f"{result.table}: {objects}, {rows} committed in {result.seconds:.1f} s")
+                self._note(f"{result.table}: {objects}, {rows} committed in {result.seconds:.1f} s")
 
     def note_queue(self, waiting: int, in_flight: int) -> None:
         """Record the depth of the queue."""
         with self._lock:
             self._waiting, self._in_flight = waiting, in_flight
 
-    def look(self) -> View:
+    def take_snapshot(self) -> View:
         """Return a snapshot of everything."""
         with self._lock:
             return View(
@@ -185,7 +185,7 @@ class Progress:
             tables = self._tables.values()
             return self._bad_messages >= self._poison and all(t.answered >= t.expected for t in tables)
 
-    def _tell(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         self._recent.append(f"{self._clock() - self._started:5.1f} s  {text}")
 
 

@@ -79,8 +79,8 @@ class Scenario:
     @property
     def announced_keys(self) -> tuple[str, ...]:
         """Return the keys of all expected events, each once: a resent one is the same event."""
-        told = (step.key for step in self.steps if isinstance(step, Put | Announce))
-        return (*(put.key for put in self.openers), *told)
+        announced = (step.key for step in self.steps if isinstance(step, Put | Announce))
+        return (*(put.key for put in self.openers), *announced)
 
     @property
     def poison_count(self) -> int:

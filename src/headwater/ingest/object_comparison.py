@@ -29,7 +29,7 @@ from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.verification import ComparedObject
 from headwater.ingest.processing.record_transform import RecordTransform
 from headwater.ingest.reading.failures import explained_read
-from headwater.ingest.reading.object_reader import look_through
+from headwater.ingest.reading.object_reader import scan_records
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.record_source import RecordSource
 from headwater.lake.local_frames import build_frame
@@ -75,7 +75,7 @@ class ObjectComparison:
             if not records.is_at_hand:
                 records.frame.persist(StorageLevel.MEMORY_AND_DISK)
             try:
-                seen = {at: str(found.outcome.status) for at, found in look_through(records).objects.items()}
+                seen = {at: str(found.outcome.status) for at, found in scan_records(records).objects.items()}
                 frame = self._transform(records.frame, requests, objects)
                 differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()

@@ -114,7 +114,7 @@ class TablePipeline(Generic[ReadT]):
     def _find_states(self, events: Sequence[StoredEvent]) -> dict[str, LedgerEntry]:
         """Return the states for the decision: most tables ingest objects regardless of their state."""
         mirrors = self._rules.fold.mirrors
-        is_needed = mirrors or self._ledger.has_looked or any(map(is_from_listing, events))
+        is_needed = mirrors or self._ledger.has_unconfirmed or any(map(is_from_listing, events))
         return self._ledger.find_states({stored.event.object_id for stored in events}) if is_needed else {}
 
     def _decide(self, events: Sequence[StoredEvent], states: Mapping[str, LedgerEntry]) -> Sequence[Decision]:

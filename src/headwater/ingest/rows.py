@@ -94,8 +94,10 @@ class HudiRows:
             state = self._build_state(checkpoint)
             if read and not self._source.is_provisional:
                 state = self._add_columns(state)
-            gone = self._contents.list_gone(outdated)
-            committed = self._writer.write(read, gone, {**state.to_metadata(), **metadata}, is_new=is_new)
+            outdated_rows = self._contents.list_outdated_rows(outdated)
+            committed = self._writer.write(
+                read, outdated_rows, {**state.to_metadata(), **metadata}, is_new=is_new
+            )
         if committed:
             self._state = state
         return committed
@@ -103,9 +105,9 @@ class HudiRows:
     def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
         """See `Rows`."""
         known = self.load_state()
-        is_told = checkpoint == known.checkpoint and self._choose_rules(known) == known.rules
+        is_unchanged = checkpoint == known.checkpoint and self._choose_rules(known) == known.rules
         with explained_read(self._name):
-            if is_told or not self._table.load_timeline().has_commits():
+            if is_unchanged or not self._table.load_timeline().has_commits():
                 return False
             state = self._build_state(checkpoint)
             self._writer.write_checkpoint({**state.to_metadata(), **metadata})

@@ -38,7 +38,7 @@ from headwater.lake.prerequisites.run_log import describe_run_log
 
 _log = logging.getLogger(__name__)
 
-_FOREIGN_COMMITS_SECONDS = 5.0
+_EXTERNAL_COMMITS_SECONDS = 5.0
 """How often to check for commits of other processes; commits of this process notify the runner."""
 
 _ONCE_ATTEMPTS = 5
@@ -157,7 +157,7 @@ class Runner:
             if isinstance(error, HeadwaterError):
                 self._on_failure(pipeline.name, error)
 
-        def is_over(state: RetryCallState) -> bool:
+        def is_finished(state: RetryCallState) -> bool:
             # While the run continues, a failing table is retried without limit; a run that ends gives up.
             error = state.outcome.exception() if state.outcome else None
             if isinstance(error, DefectError) and stop_after_attempt(_DEFECT_ATTEMPTS)(state):
@@ -167,7 +167,7 @@ class Runner:
 
         return Retrying(
             retry=retry_if_exception_type(HeadwaterError) & _may_pass,
-            stop=is_over,
+            stop=is_finished,
             wait=wait_exponential_jitter(initial=1, max=_MAX_BACKOFF_SECONDS),
             sleep=self._sleep,
             before_sleep=report,
@@ -198,8 +198,8 @@ class Runner:
             elif drained:
                 break
             else:
-                signal.wait(seen, _FOREIGN_COMMITS_SECONDS)
-                signal.refresh(_FOREIGN_COMMITS_SECONDS)
+                signal.wait(seen, _EXTERNAL_COMMITS_SECONDS)
+                signal.refresh(_EXTERNAL_COMMITS_SECONDS)
         with _explained_defect(pipeline.name):
             pipeline.save_checkpoint()
 

@@ -44,14 +44,14 @@ _LOCK_FAILURE = re.compile(
 _INDEX_BEGINS = ("FileGroup count for MDT partition", "should be part of inflight metadata partitions")
 # Hudi deletes `hoodie.properties` before it rewrites the file. Until then, the folder is not a table.
 _PROPERTIES_CHANGE = "Hoodie table not found in path Table does not exist"
-_GONE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
-_DAMAGED_FILE = re.compile(
+_MISSING_FILE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
+_CORRUPT_FILE = re.compile(
     r"(?:CorruptedLogFileException: |reading logfile )HoodieLogFile\(pathStr=(?P<log>[^,]+),"
     r"|Checksum error: (?P<checked>\S+) at \d"
     r"|RuntimeException: (?P<base>\S+) is not a Parquet file"
 )
 # Hudi does not name the file.
-_DAMAGED_LOG = (
+_CORRUPT_LOG = (
     "Exception when reading log file",
     "Invalid magic",
     "Invalid log format version",
@@ -90,13 +90,13 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
             f"{path}: cannot acquire the table's lock",
             hint="another writer holds it, or the lock server does not answer; run `headwater doctor`",
         )
-    if gone := _GONE.search(text):
+    if missing := _MISSING_FILE.search(text):
         return LakeError(
-            f"{path}: a file of the table is missing: {gone[1]}",
+            f"{path}: a file of the table is missing: {missing[1]}",
             hint="restore it. For a data table, `headwater verify` lists the objects whose rows are "
             "missing, and `headwater verify --repair` re-ingests them",
         )
-    if found := explain_damage(path, text) or _explain_mismatch(path, text):
+    if found := explain_corruption(path, text) or _explain_mismatch(path, text):
         return found
     return LakeError(f"{path}: {find_root_cause(text)[:500]}", hint=describe_run_log())
 
@@ -158,25 +158,25 @@ def is_no_space(text: str) -> bool:
 
 def explain_full_temporary(what: str, temporary: Sequence[str]) -> LakeNotWritableError:
     """Build the error for full spill folders of Spark."""
-    places = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
+    folders = ", ".join(f"{folder}{measure_free(folder)}" for folder in temporary)
     return LakeNotWritableError(
-        f"{what}: no space left for Spark's temporary files{f' in {places}' if places else ''}; "
+        f"{what}: no space left for Spark's temporary files{f' in {folders}' if folders else ''}; "
         "this batch was not committed",
         hint="free space there, or set a larger folder: `spark: {config: {spark.local.dir: FOLDER}}`; then "
         "start again: the run resumes where it stopped",
     )
 
 
-def explain_damage(path: str, text: str) -> TableDamagedError | None:
+def explain_corruption(path: str, text: str) -> TableDamagedError | None:
     """Return the error for a corrupt file of the table by a message of Hudi or hudi-rs, else None."""
-    named = _DAMAGED_FILE.search(text)
-    if not named and not any(sign in text for sign in _DAMAGED_LOG):
+    named = _CORRUPT_FILE.search(text)
+    if not named and not any(sign in text for sign in _CORRUPT_LOG):
         return None
-    told = (
+    problem = (
         f"a file of the table is corrupt: {named[named.lastgroup or 0]}" if named else "a log file is corrupt"
     )
     return TableDamagedError(
-        f"{path}: {told}",
+        f"{path}: {problem}",
         hint="`headwater table NAME check --contents` lists corrupt files, their commits and possible "
         "repairs",
     )
@@ -189,7 +189,7 @@ def measure_free(path: str) -> str:
         return ""
     folder = Path(parts.path).absolute()
     try:
-        found = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
+        found = shutil.disk_usage(next(parent for parent in (folder, *folder.parents) if parent.exists()))
     except OSError:
         return ""
     return f" ({found.free / 1e6:,.1f} of {found.total / 1e6:,.1f} MB free)"

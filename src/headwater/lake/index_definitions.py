@@ -90,13 +90,13 @@ def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[Ind
     return tuple(
         IndexDefinition(
             name=name,
-            kind=told.get("indexType") or "",
-            function=told.get("indexFunction") or "",
-            columns=tuple(told.get("sourceFields") or ()),
+            kind=definition.get("indexType") or "",
+            function=definition.get("indexFunction") or "",
+            columns=tuple(definition.get("sourceFields") or ()),
             is_built=name in built,
-            options=told.get("indexOptions") or {},
+            options=definition.get("indexOptions") or {},
         )
-        for name, told in sorted(definitions.items())
+        for name, definition in sorted(definitions.items())
     )
 
 
@@ -139,8 +139,8 @@ def find_problem(definition: IndexDefinition, table: KnownTable) -> str:
     options = {name: value for name, value in definition.options.items() if name != FUNCTION_OPTION}
     column = definition.columns[0]
     found = iter_expression_problems(definition.function, column, columns[column], options)
-    told = "; ".join(found)
-    return f"{told}{_FATAL}" if told else ""
+    problems = "; ".join(found)
+    return f"{problems}{_FATAL}" if problems else ""
 
 
 def _find_loss(definition: IndexDefinition) -> str:

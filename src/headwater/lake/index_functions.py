@@ -110,8 +110,8 @@ def iter_expression_problems(
     if known is None:
         near = find_nearest(function, FUNCTIONS)
         meant = f"did you mean {near}? " if near else ""
-        told = f"{function}: {LOSS}" if function in LOSSY else f"there is no function {function!r}"
-        yield f"{told}; {meant}allowed: {', '.join(sorted(FUNCTIONS))}"
+        reason = f"{function}: {LOSS}" if function in LOSSY else f"there is no function {function!r}"
+        yield f"{reason}; {meant}allowed: {', '.join(sorted(FUNCTIONS))}"
         return
     if column_type not in known.accepts:
         yield f"{function} takes {_join(known.accepts)}, but column {column} is {column_type}"

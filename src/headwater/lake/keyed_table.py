@@ -47,7 +47,7 @@ class KeyedTable:
         self._spark = spark
         self._table = Table(spark, path)
         self._schema = schema
-        self._key_places = [schema.fieldNames().index(name) for name in (*partition, *key)]
+        self._key_indexes = [schema.fieldNames().index(name) for name in (*partition, *key)]
         self._lock = threading.Lock()
         self._options = WriteOptions(
             table_name=name,
@@ -66,7 +66,7 @@ class KeyedTable:
         `LakeError`."""
         if rows:
             # Deduplicate here: in Hudi, that is a shuffle, a quarter of the time of a small commit.
-            unique = {tuple(row[at] for at in self._key_places): row for row in rows}
+            unique = {tuple(row[at] for at in self._key_indexes): row for row in rows}
             frame = build_frame(self._spark, list(unique.values()), self._schema).coalesce(1)
             self.write_frame(frame, unique_keys=True)
 

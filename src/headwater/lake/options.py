@@ -196,7 +196,7 @@ class WriteOptions:
         return _ROWS_AS_READ if self.operation == "delete" else {}
 
 
-CHANGELOG_BESIDE_OTHERS = {
+CHANGELOG_WITH_SEVERAL_WRITERS = {
     # Cleaning rolls back writes of killed writers, so that later instants can be archived again.
     "hoodie.clean.automatic": "true",
 }
@@ -293,8 +293,8 @@ def find_write_index(config: TableConfig) -> IndexType:
 
     `simple`, Hudi's default, if the configuration sets none, or one that headwater does not know.
     """
-    told = owner_options(config).get(_INDEX_TYPE, "").lower()
-    word = _INDEX_WORDS.get(told, told)
+    name = owner_options(config).get(_INDEX_TYPE, "").lower()
+    word = _INDEX_WORDS.get(name, name)
     return next((known for known in get_args(IndexType) if known == word), "simple")
 
 

@@ -25,7 +25,7 @@ from headwater.errors import (
     TableNotFoundError,
     TableUnsupportedError,
 )
-from headwater.lake.failures import explain_damage
+from headwater.lake.failures import explain_corruption
 from headwater.lake.logical_types.decoding import (
     decode_batch,
     describe_schema,
@@ -216,7 +216,7 @@ class SnapshotReader:
         if names and completed >= names[0].completed:
             options = HudiReadOptions(projection=_as_list(columns)).with_query_type(HudiQueryType.Incremental)
             return self._read(options.with_start_timestamp(completed), columns)
-        begun = _find_day_before(completed)
+        begun = _find_previous_day(completed)
         read = None if columns is None else list(dict.fromkeys((*columns, COMMIT_TIME)))
         table = self.read(read, [(COMMIT_TIME, ">=", begun)] if begun else None)
         return table if columns is None else table.select(list(columns))
@@ -364,8 +364,8 @@ def explain_read_failure(path: str, text: str) -> LakeError:
             f"{path}: blobs of column {blob[1]} are stored in log files, which only Spark can read",
             hint="Spark can read it; a compaction moves them to base files",
         )
-    if damage := explain_damage(path, text):
-        return damage
+    if corruption := explain_corruption(path, text):
+        return corruption
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
@@ -381,7 +381,7 @@ def to_uri(path: str) -> str:
     return f"s3://{rest}" if scheme == "s3a" else path
 
 
-def _find_day_before(instant: str) -> str:
+def _find_previous_day(instant: str) -> str:
     """Return midnight of the previous day of an instant; empty if the text is no time."""
     try:
         day = datetime.strptime(instant[:8], "%Y%m%d") - timedelta(days=1)

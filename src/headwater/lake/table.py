@@ -10,7 +10,7 @@ from headwater.errors import LakeError
 from headwater.lake.failures import has_old_lists
 from headwater.lake.jvm import find_merge_strategy, measure_folder, read_session_settings, save
 from headwater.lake.options import (
-    CHANGELOG_BESIDE_OTHERS,
+    CHANGELOG_WITH_SEVERAL_WRITERS,
     WriteOptions,
     change_log_read,
     incremental_read,
@@ -53,12 +53,12 @@ class Table:
         hoodie = {
             **lock,
             **options.to_hoodie(),
-            **(CHANGELOG_BESIDE_OTHERS if lock and options.changelog else {}),
+            **(CHANGELOG_WITH_SEVERAL_WRITERS if lock and options.changelog else {}),
         }
         if (merger := find_merger(hoodie)) is not None:
             hoodie[MERGE_STRATEGY_OPTION] = self._find_strategy(merger)
         if not self._was_written:
-            self._look_at_what_lies_there(options.table_name, hoodie)
+            self._check_existing_table(options.table_name, hoodie)
         self._warn_of_overrides(options)
         self._writes_by_spark |= _needs_spark(frame, options.ordering)
         self._save(frame, hoodie)
@@ -89,7 +89,7 @@ class Table:
             self._strategies[merger] = find_merge_strategy(self.spark, merger)
         return self._strategies[merger]
 
-    def _look_at_what_lies_there(self, name: str, hoodie: Mapping[str, str]) -> None:
+    def _check_existing_table(self, name: str, hoodie: Mapping[str, str]) -> None:
         timeline = self.load_timeline()
         if timeline.exists():
             check_is_same_table(self.path, timeline.read_properties(), hoodie)

@@ -31,7 +31,7 @@ class TableFolder:
         self.reader = SnapshotReader(address.path, address.storage_options)
 
     @cached_property
-    def _place(self) -> "tuple[FileSystem, str]":
+    def _location(self) -> "tuple[FileSystem, str]":
         check_readable(self.address.path)
         with self.reader.explained():
             system, root = open_file_system(to_uri(self.address.path), self.address.storage_options)
@@ -53,7 +53,7 @@ class TableFolder:
 
     def read(self, path: str) -> bytes:
         """Read a file completely."""
-        system, root = self._place
+        system, root = self._location
         with self.reader.explained(), system.open_input_file(f"{root}/{path}") as file:
             content: bytes = file.read()
             return content
@@ -62,7 +62,7 @@ class TableFolder:
         """Read a file completely; None if it does not exist."""
         from pyarrow.fs import FileType
 
-        system, root = self._place
+        system, root = self._location
         with self.reader.explained():
             if system.get_file_info(f"{root}/{path}").type != FileType.File:
                 return None
@@ -76,7 +76,7 @@ class TableFolder:
         """List the files of a folder relative to the table; empty for an absent folder."""
         from pyarrow.fs import FileSelector, FileType
 
-        system, root = self._place
+        system, root = self._location
         selector = FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True, recursive=recursive)
         with self.reader.explained():
             found = system.get_file_info(selector)
@@ -87,7 +87,7 @@ class TableFolder:
         """List all files outside Hudi's metadata folder."""
         from pyarrow.fs import FileSelector, FileType
 
-        system, root = self._place
+        system, root = self._location
         with self.reader.explained():
             top = system.get_file_info(FileSelector(root))
         # Skip the metadata folder: a metadata table can have more files than the table itself.
@@ -103,7 +103,7 @@ class TableFolder:
         """Return row counts of base files from their footers, reading files in parallel; None if unknown."""
 
         def count(path: str) -> int | None:
-            system, root = self._place
+            system, root = self._location
             try:
                 with system.open_input_file(f"{root}/{path}") as file:
                     return _count_rows(path, file)
@@ -118,7 +118,7 @@ class TableFolder:
         from pyarrow import parquet
 
         def load(path: str) -> "FileMetaData | None":
-            system, root = self._place
+            system, root = self._location
             try:
                 with system.open_input_file(f"{root}/{path}") as file:
                     return parquet.read_metadata(file) if path.endswith(".parquet") else None

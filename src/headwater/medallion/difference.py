@@ -23,9 +23,9 @@ def build_difference(new: DataFrame, old: DataFrame | None, identity: Sequence[s
     old = conform_frame(old, new.schema)
     new = conform_frame(new, old.schema)
     changed = _subtract(new, old, new.columns) if _are_comparable(new.schema) else new
-    gone = _subtract(old, new, identity)
+    deleted = _subtract(old, new, identity)
     return changed.withColumn(DELETED, F.lit(None).cast("boolean")).unionByName(
-        gone.withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
+        deleted.withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
     )
 
 

@@ -36,7 +36,7 @@ def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: boo
     return rows.withColumn(SOURCE_ROW, F.row_number().over(of_one))
 
 
-def derive_whole(table: str, source: DataFrame, chain: Chain) -> DataFrame:
+def derive_complete(table: str, source: DataFrame, chain: Chain) -> DataFrame:
     """Apply a chain to all source rows at once, lazily; it may aggregate. Raises `TransformError`."""
     rows = make_storable(chain.apply(_drop_own(source), None))
     check_storable(table, rows, [])

@@ -17,7 +17,7 @@ from headwater.errors import ConfigError, LakeError, TableMismatchError, Transfo
 from headwater.ingest.committed_state import describe_buckets
 from headwater.ingest.lineage import SOURCE_KEY
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
-from headwater.ingest.processing.processor import explained_steps
+from headwater.ingest.processing.processor import explained_transforms
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
 from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
@@ -38,14 +38,14 @@ from headwater.medallion.groups import (
     find_changed_groups,
     take_groups,
 )
-from headwater.medallion.origin import build_key, derive_rows, derive_whole
+from headwater.medallion.origin import build_key, derive_complete, derive_rows
 from headwater.observability.crash_points import crash_point
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class TransformsAndChecks:
     """The transforms and checks between two tables."""
 
     chain: Chain
@@ -58,12 +58,14 @@ class DerivedPipeline:
     Construction raises `ConfigError` for missing files and functions.
     """
 
-    def __init__(self, name: str, config: TableConfig, *, source: Table, table: Table, steps: Steps) -> None:
+    def __init__(
+        self, name: str, config: TableConfig, *, source: Table, table: Table, transforms: TransformsAndChecks
+    ) -> None:
         self.name = name
         self._config = config
         self._source = source
         self._table = table
-        self._steps = steps
+        self._transforms = transforms
         self._writer = TableWriter(name, config, table)
         self._definition = build_definition(config)
         self._types = list_column_types(config)
@@ -93,7 +95,10 @@ class DerivedPipeline:
         if plan.kind == "all" and state.as_of:
             _log.info("table %s: reading all of %s: %s", self.name, self._config.from_, plan.reason)
         try:
-            with _retried_when_cleaned(self.name), explained_steps(self.name, self._steps.chain.labels):
+            with (
+                _retried_when_cleaned(self.name),
+                explained_transforms(self.name, self._transforms.chain.labels),
+            ):
                 result = self._apply(plan)
         finally:
             while self._persisted:
@@ -134,7 +139,7 @@ class DerivedPipeline:
         new, old = self._derive_new(plan, stored)
         self._judge(new)
         changes = self._persist(build_difference(new, old, self._writer.identity))
-        counts = {row["gone"]: row["count"] for row in _count_by_fate(changes)}
+        counts = {row["deleted"]: row["count"] for row in _count_by_fate(changes)}
         state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
         # Until the commit is confirmed, the cached state may differ from the table's.
         self._state = None
@@ -182,7 +187,7 @@ class DerivedPipeline:
         if self._config.effective_refresh == "changes":
             new = self._derive(source)
         else:
-            new = self._derive_whole(source)
+            new = self._derive_complete(source)
         new = self._persist(new)
         if self._config.effective_group_key:
             self._check_groups(new, source, source)
@@ -200,7 +205,7 @@ class DerivedPipeline:
         count = groups.count()
         _log.debug("table %s: %d groups changed", self.name, count)
         check_before(self.name, self._source, before)
-        new = self._persist(self._derive_whole(take_groups(source, groups, keys, "left_semi")))
+        new = self._persist(self._derive_complete(take_groups(source, groups, keys, "left_semi")))
         self._check_groups(new, source, groups)
         self._check_keys(new)
         if stored is None:
@@ -236,10 +241,10 @@ class DerivedPipeline:
 
     def _derive(self, source: DataFrame) -> DataFrame:
         is_numbered = not self._config.record_key
-        return self._convert(derive_rows(self.name, source, self._steps.chain, is_numbered=is_numbered))
+        return self._convert(derive_rows(self.name, source, self._transforms.chain, is_numbered=is_numbered))
 
-    def _derive_whole(self, source: DataFrame) -> DataFrame:
-        return self._convert(derive_whole(self.name, source, self._steps.chain))
+    def _derive_complete(self, source: DataFrame) -> DataFrame:
+        return self._convert(derive_complete(self.name, source, self._transforms.chain))
 
     def _convert(self, new: DataFrame) -> DataFrame:
         check_convertible(self.name, new.schema, self._types)
@@ -302,7 +307,7 @@ class DerivedPipeline:
         raise TransformError(f"table {self.name}: several rows have {shown}", hint=hint)
 
     def _judge(self, new: DataFrame) -> None:
-        checks = self._steps.checks
+        checks = self._transforms.checks
         if checks.judges:
             failures = checks.judge(new, [n for n in new.columns if not n.startswith("_headwater_")])
             raise_failed(self.name, failures)
@@ -326,5 +331,5 @@ def _retried_when_cleaned(table: str) -> Iterator[None]:
 
 
 def _count_by_fate(changes: DataFrame) -> list[dict[str, int]]:
-    gone = F.coalesce(F.col(DELETED), F.lit(False)).alias("gone")
-    return [row.asDict() for row in changes.groupBy(gone).count().collect()]
+    deleted = F.coalesce(F.col(DELETED), F.lit(False)).alias("deleted")
+    return [row.asDict() for row in changes.groupBy(deleted).count().collect()]

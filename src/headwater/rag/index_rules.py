@@ -89,6 +89,6 @@ def read_chunks_fingerprint(spec: IndexSpec) -> str:
     return spec.fingerprint.partition(".")[0]
 
 
-def _hash(what: object) -> str:
-    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
+def _hash(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return blake2b(text.encode(), digest_size=6).hexdigest()

@@ -29,7 +29,7 @@ def normalise(text: str) -> str:
         return _CONTROL.sub(" ", text).replace("\n", " ").replace("\t", " ")
     composed = unicodedata.normalize("NFKC", text)
     if not composed.isprintable():
-        composed = "".join(map(_show, composed))
+        composed = "".join(map(_clean_character, composed))
     return replace_lookalikes(composed)
 
 
@@ -41,7 +41,7 @@ def replace_lookalikes(text: str) -> str:
     return " ".join(map(_make_latin, text.split(" "))) if _OTHER_SCRIPT.search(text) else text
 
 
-def _show(char: str) -> str:
+def _clean_character(char: str) -> str:
     category = unicodedata.category(char)
     if char.isspace() or category in ("Zl", "Zp"):
         return " "

@@ -9,7 +9,7 @@ import structlog
 from headwater.serve.service import LagSample, Service
 
 SAMPLE_SECONDS = 5.0
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two reads of the index's age if another process keeps the index up to date."""
 LEARN_SECONDS = 600.0
 """Seconds between two reads of the words of all rows, used to correct misspelt queries: each takes seconds
@@ -23,7 +23,7 @@ async def refresh_for_ever(refresh: Callable[[], None], interval: float, name: s
 
     After a failure the pause doubles, up to a minute; requests use the last good index.
     """
-    pause = interval = interval or LOOK_SECONDS
+    pause = interval = interval or POLL_SECONDS
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix=name)
     try:

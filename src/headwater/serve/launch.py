@@ -90,7 +90,7 @@ def serve(api: FastAPI, bound: socket.socket) -> None:
 
 
 @contextmanager
-def serve_beside(api: FastAPI, bound: socket.socket) -> Iterator[int]:
+def serve_in_background(api: FastAPI, bound: socket.socket) -> Iterator[int]:
     """Serve in a separate thread while the block runs; yield the port."""
     server = uvicorn.Server(_configure(api))
     thread = threading.Thread(target=server.run, args=([bound],), name="api", daemon=True)
@@ -110,9 +110,9 @@ def serve_with_workers(
 ) -> None:
     """Serve in `workers` processes; this process keeps the index up to date for all of them."""
     # Spawned processes: `create_worker` finds its configuration in these variables.
-    told: dict[str, str | None] = {CONFIG_VARIABLE: str(config.absolute())}
-    told |= {PREFIX + "__".join(key.split(".")): text for key, text in overrides.items()}
-    with temporary_environment(told), _keep_synced(settings):
+    variables: dict[str, str | None] = {CONFIG_VARIABLE: str(config.absolute())}
+    variables |= {PREFIX + "__".join(key.split(".")): text for key, text in overrides.items()}
+    with temporary_environment(variables), _keep_synced(settings):
         server = _configure("headwater.serve.launch:create_worker", factory=True, workers=workers)
         Multiprocess(server, [bound]).run()
 

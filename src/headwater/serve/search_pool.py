@@ -22,7 +22,7 @@ class SearchPool:
     def __init__(self, threads: int, seconds: float) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="search")
         self._seconds = seconds
-        self._places = threads * (1 + WAITING_PER_THREAD)
+        self._slots = threads * (1 + WAITING_PER_THREAD)
         self._taken = 0
 
     @property
@@ -33,7 +33,7 @@ class SearchPool:
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run the call in a thread and return its result. Raises `RequestError` (overloaded, timeout) and the
         errors of the call."""
-        if self._taken >= self._places:
+        if self._taken >= self._slots:
             raise RequestError("overloaded")
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()

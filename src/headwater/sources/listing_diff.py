@@ -16,7 +16,7 @@ Verdict = Literal["same", "missing", "changed", "vanished"]
 class KnownState:
     """The known object under a key. `event_time` is the time of its creation; None if not recorded.
 
-    `may_be_gone`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: the
+    `may_be_deleted`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: the
     events do not say what is stored now. A table observed an object after them, or a version was deleted.
     """
 
@@ -25,7 +25,7 @@ class KnownState:
     version_id: str | None = None
     size: int | None = None
     event_time: datetime | None = None
-    may_be_gone: bool = False
+    may_be_deleted: bool = False
     is_unheard: bool = False
 
 
@@ -43,7 +43,7 @@ class Comparison:
         if self.known is None:
             return "missing"
         if self.listed is None:
-            return "same" if self.known.may_be_gone else "vanished"
+            return "same" if self.known.may_be_deleted else "vanished"
         if self.known.is_unheard:
             return "missing"
         is_same = is_same_state(self.listed, self.known) and not is_put_again(self.listed, self.known)

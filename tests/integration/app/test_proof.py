@@ -34,8 +34,10 @@ def test_objects_with_lost_notifications_are_found_repaired_and_explained(emulat
     assert (repaired["repaired"], repaired["complete"]) == (3, True)
     assert sum(pipeline.rows("shop", "id").values()) == 6
     assert pipeline.rows("shop", "id")[(100,)] == 1
-    told = pipeline.command("explain", f"s3://{pipeline.bucket}/shop/1.json", "--json", timeout=200).expect(0)
-    explained = json.loads(told.stdout)
+    output = pipeline.command("explain", f"s3://{pipeline.bucket}/shop/1.json", "--json", timeout=200).expect(
+        0
+    )
+    explained = json.loads(output.stdout)
     assert explained["status"] == "removed"
     assert [event["event_name"] for event in explained["events"]] == ["headwater:Repair", "ObjectCreated:Put"]
     assert [made["outcome"] for made in explained["decisions"]] == ["ingested", "removed"]

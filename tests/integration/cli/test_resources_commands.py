@@ -35,22 +35,22 @@ def shell(cloud: Cloud, tmp_path: Path) -> Shell:
 
 
 def test_lifecycle_as_json(shell: Shell, cloud: Cloud) -> None:
-    told = shell.read("plan")
-    assert told["ok"]
-    assert [(item["kind"], item["resource"], item["change"]) for item in told["actions"]] == [
+    output = shell.read("plan")
+    assert output["ok"]
+    assert [(item["kind"], item["resource"], item["change"]) for item in output["actions"]] == [
         ("dead_letter_queue", f"headwater-{cloud.bucket}-dead", "create"),
         ("queue", f"headwater-{cloud.bucket}", "create"),
         ("notification", cloud.bucket, "create"),
     ]
     retention = [
-        item for item in told["actions"][1]["attributes"] if item["name"] == "MessageRetentionPeriod"
+        item for item in output["actions"][1]["attributes"] if item["name"] == "MessageRetentionPeriod"
     ]
     assert retention == [{"name": "MessageRetentionPeriod", "before": "", "after": "1209600"}]
 
-    assert shell.read("up", "--dry-run") == told
+    assert shell.read("up", "--dry-run") == output
     assert cloud.list_queues() == set()
     done = shell.read("up", "--probe-seconds", "20")
-    assert done["applied"] == done["actions"] == told["actions"]
+    assert done["applied"] == done["actions"] == output["actions"]
     assert [finding["status"] for finding in done["probe"]] == ["ok", "ok"]
     assert {item["change"] for item in shell.read("plan")["actions"]} == {"none"}
 
@@ -83,9 +83,9 @@ def test_lifecycle_as_text(shell: Shell, cloud: Cloud) -> None:
 
 def test_problem_is_reported_and_rejected(shell: Shell, cloud: Cloud) -> None:
     cloud.create_queue(f"headwater-{cloud.bucket}")
-    told = shell.read("plan", exit_code=1)
-    assert not told["ok"]
-    assert [problem["name"] for problem in told["problems"]] == ["source.resources.queue"]
+    output = shell.read("plan", exit_code=1)
+    assert not output["ok"]
+    assert [problem["name"] for problem in output["problems"]] == ["source.resources.queue"]
     shown = shell.run("plan")
     assert shown.exit_code == 1
     assert "PROBLEM" in shown.stdout
@@ -105,7 +105,7 @@ def test_orphans_are_named_until_they_are_pruned(shell: Shell, cloud: Cloud) -> 
 
 
 def test_policies_are_printed_for_three_roles(shell: Shell, cloud: Cloud) -> None:
-    told = shell.read("plan", "--policies")
-    assert set(told) == {"set-up", "ingest", "serve"}
-    assert all(policy["Version"] == "2012-10-17" for policy in told.values())
-    assert f"arn:aws:sqs:us-east-1:000000000000:headwater-{cloud.bucket}" in json.dumps(told["ingest"])
+    output = shell.read("plan", "--policies")
+    assert set(output) == {"set-up", "ingest", "serve"}
+    assert all(policy["Version"] == "2012-10-17" for policy in output.values())
+    assert f"arn:aws:sqs:us-east-1:000000000000:headwater-{cloud.bucket}" in json.dumps(output["ingest"])

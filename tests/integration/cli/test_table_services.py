@@ -23,8 +23,8 @@ def put(folder: Path, name: str, n: int) -> None:
 
 
 def rows(folder: Path) -> list[int]:
-    told = run_command("sql", "select n from orders order by n", "--json", folder=folder).expect(0)
-    return [json.loads(line)["n"] for line in told.stdout.splitlines()]
+    output = run_command("sql", "select n from orders order by n", "--json", folder=folder).expect(0)
+    return [json.loads(line)["n"] for line in output.stdout.splitlines()]
 
 
 def test_table_is_compacted_kept_set_back_and_taken_up_again(tmp_path):

@@ -76,7 +76,7 @@ def assert_same(found: Counter[Any], wanted: Counter[Any], what: str) -> None:
 
 
 @pytest.fixture
-def told_twice(emulator: EmulatorSession) -> Iterator[tuple[str, str]]:
+def notified_twice(emulator: EmulatorSession) -> Iterator[tuple[str, str]]:
     """A bucket and a queue that hears of each object by S3 (form-encoded) and by EventBridge (raw)."""
     clients = emulator.clients
     bucket = f"keys-{uuid.uuid4().hex[:12]}"
@@ -124,11 +124,11 @@ def put_all(emulator: EmulatorSession, bucket: str, contents: Mapping[str, bytes
 def test_rows_of_two_thousand_generated_keys_are_those_of_their_objects(
     spark: SparkSession,
     emulator: EmulatorSession,
-    told_twice: tuple[str, str],
+    notified_twice: tuple[str, str],
     credentials: None,
     tmp_path: Path,
 ) -> None:
-    bucket, queue_url = told_twice
+    bucket, queue_url = notified_twice
     contents = build_contents(QUICK, seed=1)
     refused = put_all(emulator, bucket, contents)
     assert refused == {}, "the emulator takes what S3 takes"

@@ -66,7 +66,7 @@ def run_poisoned(
         landing.put_bytes(f"w6/bad/{name}", data)
     bodies = build_bad_bodies(landing.bucket)
     ids = landing.send(*bodies)
-    landing.wait_until_told()
+    landing.wait_until_notified()
     with run_fault_layer(emulator.endpoint, 6, RATES) as layer:
         app = App(build_settings(landing, layer.endpoint, folder / "lake", TABLES, visibility), spark=spark)
         report = Run(app).once(threading.Event())

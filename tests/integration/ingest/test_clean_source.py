@@ -72,8 +72,8 @@ class CleanBucket:
     def count_events(self) -> Counter[str]:
         events = self.app.events.read_snapshot()
         assert events is not None
-        told = events.where("source = 'notification'").select("kind").collect()
-        return Counter(row["kind"] for row in told)
+        reported = events.where("source = 'notification'").select("kind").collect()
+        return Counter(row["kind"] for row in reported)
 
     def ids(self) -> list[int]:
         return [row[0] for row in self.lake.rows("mirrored", "id")]

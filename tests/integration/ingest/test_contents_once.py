@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 from headwater.app import App
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.verify import Verify
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     LISTED_EVENT,
     REPAIR_EVENT,
-    build_own_event,
+    build_control_event,
     build_retry,
     with_content,
 )
@@ -47,7 +47,7 @@ class Requests:
                 )
                 continue
             name = {"repair": REPAIR_EVENT, "listed": LISTED_EVENT}[kind]
-            event = build_own_event(name, "s3", self._lake.bucket, "a.json", self._now)
+            event = build_control_event(name, "s3", self._lake.bucket, "a.json", self._now)
             events.append(with_content(event, "created", etag))
         self._lake.app.events.append(events)
 

@@ -95,11 +95,11 @@ def test_two_listings_emit_two_events(build: Callable[..., BucketLake]) -> None:
     assert first.event_id != second.event_id
     at = datetime(2026, 5, 1, tzinfo=timezone.utc)
     listed = ListedObject("a.json", 1, "e", None, at)
-    told = [
+    reported = [
         build_event(Comparison("a.json", listed, None), EventOrigin("s3", lake.bucket, moment)).event
         for moment in (at, at, at + timedelta(microseconds=1))
     ]
-    assert told[0].event_id == told[1].event_id != told[2].event_id
+    assert reported[0].event_id == reported[1].event_id != reported[2].event_id
 
 
 def test_rows_of_unnotified_objects_are_retracted_by_reconcile(

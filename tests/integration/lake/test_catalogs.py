@@ -23,7 +23,7 @@ from headwater.lake.catalogs.bigquery.manifest import read_manifest
 from headwater.lake.catalogs.catalog_table import CatalogTable
 from headwater.lake.catalogs.entries import EntryRules, build_entries
 from headwater.lake.catalogs.hive.metastore import HiveMetastoreCatalog
-from headwater.lake.catalogs.planning import normalize_place, plan_change
+from headwater.lake.catalogs.planning import normalize_location, plan_change
 from headwater.lake.catalogs.table_state import read_table_state
 from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
@@ -101,7 +101,7 @@ def test_run_syncs_to_the_metastore_and_survives_its_outage(
 
 
 @pytest.fixture(scope="module")
-def told(
+def reported(
     hive_metastore: MetastoreServer, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[str, dict[str, int]]]:
     """The fixture tables, told by us to `ours`, by Hudi's tool to `theirs`; and what Spark counts in each."""
@@ -130,9 +130,9 @@ def told(
 
 
 def test_spark_reads_our_entries_as_it_reads_those_of_hudis_own_tool(
-    told: tuple[Path, dict[str, dict[str, int]]],
+    reported: tuple[Path, dict[str, dict[str, int]]],
 ) -> None:
-    _, counts = told
+    _, counts = reported
     ours = {name.partition(".")[2]: n for name, n in counts.items() if name.startswith("ours.")}
     theirs = {name.partition(".")[2]: n for name, n in counts.items() if name.startswith("theirs.")}
     assert set(ours) == set(ENTRIES)
@@ -141,28 +141,28 @@ def test_spark_reads_our_entries_as_it_reads_those_of_hudis_own_tool(
 
 
 def test_hudis_own_manifest_names_the_files_that_ours_would(
-    told: tuple[Path, dict[str, dict[str, int]]],
+    reported: tuple[Path, dict[str, dict[str, int]]],
 ) -> None:
-    folder, _ = told
+    folder, _ = reported
     table = folder / "orders_cow"
     state = read_table_state(TableAddress("orders_cow", str(table)))
     assert state is not None
     (entry,) = build_entries(state, EntryRules())
     theirs = read_manifest(str(table))
     assert theirs is not None
-    assert [normalize_place(file) for file in theirs] == list(entry.files or ())
+    assert [normalize_location(file) for file in theirs] == list(entry.files or ())
     assert len(theirs) == 2
 
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_our_entries_are_those_of_hudis_own_tool(
-    name: str, told: tuple[Path, dict[str, dict[str, int]]], hive_metastore: MetastoreServer
+    name: str, reported: tuple[Path, dict[str, dict[str, int]]], hive_metastore: MetastoreServer
 ) -> None:
     catalog = open_catalog(hive_metastore, "theirs")
     held = catalog.read(name)
     catalog.close()
     assert held is not None
-    folder, _ = told
+    folder, _ = reported
     state = read_table_state(TableAddress(name[:10], str(folder / name[:10])))
     assert state is not None
     (wanted,) = [entry for entry in build_entries(state, EntryRules()) if entry.name == name]

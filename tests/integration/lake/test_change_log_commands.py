@@ -44,16 +44,16 @@ def place(tmp_path: Path) -> Place:
 def test_log_is_read_by_commands_and_only_of_a_table_that_keeps_one(place: Place) -> None:
     place.put("1.json", {"id": "a", "text": "one"}, {"id": "b", "text": "one"})
     place.put("2.json", {"id": "a", "text": "two"})
-    told = place.ask("changes", "logged", "--since", "earliest", "--cdc")
+    output = place.ask("changes", "logged", "--since", "earliest", "--cdc")
     shown = [
         (row["op"], row["key"], (row["before"] or {}).get("text"), (row["after"] or {}).get("text"))
-        for row in told
+        for row in output
     ]
     assert sorted(shown[:2]) == [("i", "a", None, "one"), ("i", "b", None, "one")]
     assert shown[2:] == [("u", "a", "one", "two")]
-    assert place.ask("changes", "logged", "--since", told[-1]["completed"], "--cdc") == []
+    assert place.ask("changes", "logged", "--since", output[-1]["completed"], "--cdc") == []
     asked = "select op, before from logged where op = 'u'"
-    (update,) = place.ask("sql", asked, "--changes-since", told[0]["completed"], "--cdc")
+    (update,) = place.ask("sql", asked, "--changes-since", output[0]["completed"], "--cdc")
     assert json.loads(update["before"])["text"] == "one"
     refused = run_command(
         "sql", "select * from plain", "--changes-since", "earliest", "--cdc", folder=place.folder

@@ -43,7 +43,7 @@ class Place:
     def follow(self, table: str, since: str, name: str) -> Running:
         return self.start(name, "changes", table, "--since", since, "--follow", "--interval", "0.2", "--json")
 
-    def read_told(self, name: str) -> list[dict[str, Any]]:
+    def read_rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of whole commits: what a consumer takes that acts on position lines."""
         lines = [json.loads(line) for line in (self.folder / name / "stdout").read_text().splitlines()]
         ends = [at for at, line in enumerate(lines) if line["op"] == "position"]
@@ -60,10 +60,10 @@ class Place:
         lines = (json.dumps({"id": number, "text": text}) for number, text in enumerate(texts))
         (self.landing / key).write_text("".join(f"{line}\n" for line in lines))
 
-    def wait_until_told(self, running: Running, table: str, name: str) -> str:
+    def wait_for_newest(self, running: Running, table: str, name: str) -> str:
         """Until it has told the newest commit; gives its position."""
         newest = self.list_commits(table)[-1]
-        running.wait_until(lambda: newest in [row["completed"] for row in self.read_told(name)[-1:]], newest)
+        running.wait_until(lambda: newest in [row["completed"] for row in self.read_rows(name)[-1:]], newest)
         return newest
 
     def stop(self) -> None:
@@ -94,7 +94,7 @@ def test_a_consumer_that_is_stopped_and_killed_takes_every_change_once(place: Pl
     first = {name: place.follow(name, "earliest", f"{name}-1") for name in TABLES}
     change("a.json", "a0", "a1", "a2")
     change("b.json", "b0")
-    positions = {name: place.wait_until_told(running, name, f"{name}-1") for name, running in first.items()}
+    positions = {name: place.wait_for_newest(running, name, f"{name}-1") for name, running in first.items()}
     for running in first.values():
         running.signal(signal.SIGTERM)
         running.finish(60).expect(0)
@@ -102,34 +102,34 @@ def test_a_consumer_that_is_stopped_and_killed_takes_every_change_once(place: Pl
     change("a.json", "a0 again")
     second = {name: place.follow(name, positions[name], f"{name}-2") for name in TABLES}
     change("c.json", "c0", "c1")
-    positions = {name: place.wait_until_told(running, name, f"{name}-2") for name, running in second.items()}
+    positions = {name: place.wait_for_newest(running, name, f"{name}-2") for name, running in second.items()}
     for running in second.values():
         running.kill()
     change("b.json")
     third = {name: place.follow(name, positions[name], f"{name}-3") for name in TABLES}
     change("c.json", "c0 again", "c1", "c2")
     for name, running in third.items():
-        place.wait_until_told(running, name, f"{name}-3")
+        place.wait_for_newest(running, name, f"{name}-3")
         running.signal(signal.SIGINT)
         running.finish(60).expect(0)
     writer.signal(signal.SIGTERM)
     writer.finish(120).expect(0)
     for name in TABLES:
-        check_told_once(place, name)
+        check_reported_once(place, name)
 
 
-def check_told_once(place: Place, table: str) -> None:
-    told = [row for part in (1, 2, 3) for row in place.read_told(f"{table}-{part}")]
+def check_reported_once(place: Place, table: str) -> None:
+    reported = [row for part in (1, 2, 3) for row in place.read_rows(f"{table}-{part}")]
     # One who has never stopped.
     whole = place.follow(table, "earliest", f"{table}-whole")
-    last = told[-1]["completed"]
+    last = reported[-1]["completed"]
     whole.wait_until(
-        lambda: last in [row["completed"] for row in place.read_told(f"{table}-whole")[-1:]], last
+        lambda: last in [row["completed"] for row in place.read_rows(f"{table}-whole")[-1:]], last
     )
     whole.signal(signal.SIGTERM)
     whole.finish(60).expect(0)
-    assert told == place.read_told(f"{table}-whole")
-    changes = [row for row in told if row["op"] != "position"]
+    assert reported == place.read_rows(f"{table}-whole")
+    changes = [row for row in reported if row["op"] != "position"]
     assert len({(row["commit"], row["key"]) for row in changes}) == len(changes)
     state: dict[str, Any] = {}
     for row in changes:

@@ -23,7 +23,7 @@ from headwater.lake.layout import table_path
 from headwater.lake.prerequisites.spark_settings import build_spark_settings
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.typed_options.locks import read_session_lock
-from tests.fixtures.end_to_end import foreign_writer
+from tests.fixtures.end_to_end import external_writer
 from tests.fixtures.end_to_end.command import Running, run_command
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -89,7 +89,7 @@ class Folder:
             return []
 
     @contextmanager
-    def foreign_writer(self, table: str) -> Iterator["subprocess.Popen[str]"]:
+    def external_writer(self, table: str) -> Iterator["subprocess.Popen[str]"]:
         """Rows with ids from 1001 on, a commit each, by a process that knows nothing of us but the lock."""
         settings = load_settings(self.file, overrides={})
         spark = build_spark_settings(settings)
@@ -110,7 +110,7 @@ class Folder:
         }
         file = self.path / "foreign.json"
         file.write_text(json.dumps(specification))
-        command = [sys.executable, foreign_writer.__file__, str(file)]
+        command = [sys.executable, external_writer.__file__, str(file)]
         with (self.path / "foreign.log").open("w") as log:
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True, env=ENVIRON, start_new_session=True
@@ -136,7 +136,7 @@ def test_of_several_writers_one_is_killed_and_all_rows_are_there_once(folder):
         with (
             folder.start("second", "run") as second,
             folder.start("worker", "services", "run") as worker,
-            folder.foreign_writer("orders") as foreign,
+            folder.external_writer("orders") as foreign,
         ):
             assert foreign.stdout is not None
             assert next(line for line in foreign.stdout if line.startswith("committed")).split()[1] == "1001"
@@ -148,9 +148,9 @@ def test_of_several_writers_one_is_killed_and_all_rows_are_there_once(folder):
             os.killpg(first.process.pid, signal.SIGKILL)
             first.process.wait()
             folder.put(3)
-            told = [line for line in foreign.stdout if line.startswith("committed")]
+            output = [line for line in foreign.stdout if line.startswith("committed")]
             assert foreign.wait(300) == 0, (folder.path / "foreign.log").read_text()[-3000:]
-            assert len(told) == FOREIGN_COMMITS - 1
+            assert len(output) == FOREIGN_COMMITS - 1
             ours = list(range(1, 12))
             second.wait_until(
                 lambda: folder.ids("orders")[:11] == ours == folder.ids("clicks") == folder.ids("shop"),

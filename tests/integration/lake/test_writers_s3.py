@@ -11,7 +11,7 @@ from headwater.config.settings import LakeStorageConfig, Settings
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import TableBusyError
 from headwater.lake.s3 import build_storage_options
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +27,9 @@ def test_second_writer_is_refused_while_the_first_is_there(emulator):
     options = build_storage_options(lake, LakeStorageConfig(endpoint=emulator.endpoint))
 
     def enter(*tables: str):
-        return WriterPresence(lake, options, Intent("run", "run", tables)).entered(Patience(0))
+        return WriterLease(lake, options, Intent("run", "run", tables)).entered(Patience(0))
 
-    def count_notices() -> int:
+    def count_leases() -> int:
         listed = emulator.clients.s3.list_objects_v2(Bucket=bucket, Prefix="bronze/_headwater/writers/")
         return sum(found["Key"].endswith(".json") for found in listed.get("Contents", ()))
 
@@ -38,8 +38,8 @@ def test_second_writer_is_refused_while_the_first_is_there(emulator):
         with pytest.raises(TableBusyError, match="events: being written by run"), enter("clicks", "events"):
             pass
         with enter("clicks"):
-            assert count_notices() == 2
-    assert count_notices() == 0
+            assert count_leases() == 2
+    assert count_leases() == 0
     with enter("orders", "events"):
         pass
 

@@ -33,7 +33,7 @@ def test_possibly_deleted_objects_are_not_reported_absent(
     listed: dict[str, str], known: dict[str, str]
 ) -> None:
     states = [
-        KnownState(key, known[key], may_be_gone=True) for key in sorted(known, key=lambda k: k.encode())
+        KnownState(key, known[key], may_be_deleted=True) for key in sorted(known, key=lambda k: k.encode())
     ]
     verdicts = {found.key: found.verdict for found in compare_listing(build_listing(listed), states)}
     sure = {found.key: found.verdict for found in compare_listing(build_listing(listed), build_known(known))}
@@ -77,13 +77,13 @@ def test_interrupted_listing_reports_nothing_absent_after_the_break(
 ) -> None:
     shown = build_listing(listed)[:after]
 
-    def break_off() -> Iterator[ListedObject]:
+    def interrupt() -> Iterator[ListedObject]:
         yield from shown
         raise SourceUnavailableError("503")
 
     compared: list[Comparison] = []
     with pytest.raises(SourceUnavailableError):
-        compared.extend(compare_listing(break_off(), build_known(known)))
+        compared.extend(compare_listing(interrupt(), build_known(known)))
     last = shown[-1].key if shown else ""
     assert all(each.key <= last for each in compared if each.verdict == "vanished")
 

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.consumer.reading import read_message
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
     RETRACT_EVENT,
-    build_own_event,
+    build_control_event,
     build_retry,
     with_content,
 )
@@ -44,7 +44,7 @@ class Operation(NamedTuple):
     content: int | None
 
 
-class Wish(NamedTuple):
+class Request(NamedTuple):
     """An event that headwater makes itself; `choice` is the object.
 
     The table's rules include every object: an event for tables that exclude it (`excluded`) changes nothing.
@@ -61,9 +61,9 @@ histories = st.lists(
     # Without versions equal contents cannot be told apart: how often one is ingested depends on the batches.
     unique_by=lambda operation: operation if operation.content not in (None, -1) else object(),
 )
-wishes = st.lists(
+requests = st.lists(
     st.builds(
-        Wish,
+        Request,
         st.sampled_from(["listing", "repair", "retry", "drop", "excluded", "cleaned"]),
         st.integers(0, NUMBER_OF_KEYS - 1),
     ),
@@ -95,18 +95,18 @@ def write_history(world, history):
     return events
 
 
-def build_wish(world, wish):
+def build_request(world, request):
     """What a listing shows of an object, or a request about it."""
-    key, now = KEYS[wish.choice], world.clock.next_moment()
+    key, now = KEYS[request.choice], world.clock.next_moment()
     names = {"repair": REPAIR_EVENT, "drop": DROP_EVENT, "excluded": RETRACT_EVENT}
-    if wish.name in names:
-        return build_own_event(names[wish.name], "s3", BUCKET, key, now)
-    if wish.name == "retry":
+    if request.name in names:
+        return build_control_event(names[request.name], "s3", BUCKET, key, now)
+    if request.name == "retry":
         return build_retry("s3", BUCKET, key, None, None, now)
     listed = next((found for found in world.bucket.list_objects() if found.key == key), None)
-    if wish.name == "cleaned" and listed is not None:
+    if request.name == "cleaned" and listed is not None:
         world.watch.note_due(key)
-        return with_content(build_own_event(CLEANED_EVENT, "s3", BUCKET, key, now), "other", listed.etag)
+        return with_content(build_control_event(CLEANED_EVENT, "s3", BUCKET, key, now), "other", listed.etag)
     return build_event(Comparison(key, listed, None), EventOrigin("s3", BUCKET, now))
 
 
@@ -138,12 +138,12 @@ def arrangements(draw, events):
 
 @pytest.mark.parametrize("versioning", ["off", "on"])
 @pytest.mark.parametrize("kind", ["mirror", "append", "merge"])
-@given(data=st.data(), history=histories, wanted=wishes)
+@given(data=st.data(), history=histories, wanted=requests)
 def test_same_events_give_the_same_rows(kind, versioning, data, history, wanted):
     results = []
     for _ in range(2):
         world = build_world(versioning, kind)
-        events = write_history(world, history) + [build_wish(world, wish) for wish in wanted]
+        events = write_history(world, history) + [build_request(world, request) for request in wanted]
         results.append(ingest(world, data.draw(arrangements(events)) if results else [events]))
     in_order, arranged = results
     assert arranged == in_order

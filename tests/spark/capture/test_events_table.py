@@ -11,8 +11,8 @@ import pytest
 
 from headwater.capture.announced_files import read_announced_files
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT, build_control_event
 from headwater.capture.events_table import EventsTable
-from headwater.capture.own_events import LISTED_EVENT, REPAIR_EVENT, build_own_event
 from headwater.capture.position import BEGINNING, Position
 from headwater.errors import LakeError
 from headwater.lake.table import Table
@@ -254,14 +254,14 @@ def test_files_are_known_as_they_were_announced_last(events):
         build_removed_message("/in", "b", 30_000, from_listing=True),
         build_created_message("/other", "c", 1, known, from_listing=False),
     ]
-    told = [event for body in bodies for event in parse_message(body).events]
+    reported = [event for body in bodies for event in parse_message(body).events]
     # Announced before events told more than an etag; what a reconcile found later; and requests.
-    old = dataclasses.replace(told[0], key="old", raw="{}")
+    old = dataclasses.replace(reported[0], key="old", raw="{}")
     listed = dataclasses.replace(old, sequencer="x", order_key=None, event_name=LISTED_EVENT, etag="9-1")
-    repair = build_own_event(REPAIR_EVENT, "local", "/in", "b", RECEIVED)
+    repair = build_control_event(REPAIR_EVENT, "local", "/in", "b", RECEIVED)
     events.append(
         [
-            *(CapturedEvent(event, RECEIVED, "m") for event in (*told, old)),
+            *(CapturedEvent(event, RECEIVED, "m") for event in (*reported, old)),
             CapturedEvent(dataclasses.replace(listed, key="d"), RECEIVED, "", "listing"),
             CapturedEvent(
                 dataclasses.replace(listed, key="a", event_name=LISTED_EVENT), RECEIVED, "", "listing"

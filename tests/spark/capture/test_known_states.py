@@ -11,15 +11,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.events_table import EventsTable
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
     TAGGED_EVENT,
-    build_own_event,
+    build_control_event,
     with_content,
 )
+from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
@@ -118,12 +118,12 @@ def test_listed_state_counts_until_a_newer_event(events: EventsTable) -> None:
 
 def test_retry_and_skip_requests_do_not_change_the_state(events: EventsTable) -> None:
     events.append(notify(build_event("asked", 1), build_event("dropped", 1)))
-    wishes = [
-        build_own_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
-        build_own_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
-        with_content(build_own_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
+    requests = [
+        build_control_event(REPAIR_EVENT, "s3", "landing", "asked", at(50)),
+        build_control_event(REPAIR_EVENT, "s3", "landing", "never-told", at(50)),
+        with_content(build_control_event(DROP_EVENT, "s3", "landing", "dropped", at(50)), "created", "e9"),
     ]
-    events.append(wishes)
+    events.append(requests)
     assert read_known(events) == {"asked": "etag-asked-1", "dropped": "etag-dropped-1"}
 
 
@@ -179,7 +179,7 @@ def build_random_events(dice: random.Random, key: str) -> list[CapturedEvent]:
             found += notify(event)
         else:
             names = (REPAIR_EVENT, DROP_EVENT) if source == "wish" else (CLEANED_EVENT, TAGGED_EVENT)
-            event = build_own_event(dice.choice(names), "s3", "landing", key, at(second))
+            event = build_control_event(dice.choice(names), "s3", "landing", key, at(second))
             found.append(with_content(event, "created" if source == "wish" else "other", etag))
     return found
 
@@ -195,7 +195,7 @@ def test_spark_finds_the_newest_states_that_the_rule_for_one_object_gives(
     wanted = fold_known(stored, "landing", {key: at(seconds) for key, seconds in seen.items()})
     found = list(KnownStates(events, [SeenTable(spark, seen)]).iter_known("landing"))
     assert found == wanted
-    kinds = Counter((state.may_be_gone, state.is_unheard) for state in wanted)
+    kinds = Counter((state.may_be_deleted, state.is_unheard) for state in wanted)
     assert min(kinds[False, False], kinds[True, False], kinds[False, True]) > 5, "each kind was tried"
 
 
@@ -268,7 +268,7 @@ def _never() -> threading.Event:
 
 def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) -> None:
     def clean(key: str, etag: str, when: float) -> CapturedEvent:
-        return with_content(build_own_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
+        return with_content(build_control_event(CLEANED_EVENT, "s3", "landing", key, at(when)), "other", etag)
 
     events.append(
         [
@@ -285,7 +285,7 @@ def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) 
             *(clean(key, "e1", 2) for key in ("cleaned", "removed", "other bytes", "same bytes")),
         ]
     )
-    found = {state.key: state.may_be_gone for state in KnownStates(events).iter_known("landing")}
+    found = {state.key: state.may_be_deleted for state in KnownStates(events).iter_known("landing")}
     assert found == {"cleaned": True, "other bytes": False, "same bytes": False, "never": False}
 
 

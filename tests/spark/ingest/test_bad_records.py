@@ -217,10 +217,10 @@ def test_each_other_dialect_gets_a_sentence_with_the_option_that_reads_it(spark,
         "semicolons": "id;s\n1;a\n2;b,c\n",
     }
     lake.put_many([(f"{name}/a", text) for name, text in texts.items()])
-    told = {}
+    reported = {}
     for name in tables:
         lake.ingest(name)
-        ((told[name],),) = lake.quarantine_of(name, "detail")
-    assert "set `options: {multiLine: true}`" in told["pretty"]
-    assert "set `format: json_array`" in told["array"]
-    assert "set `options: {sep: ';'}`" in told["semicolons"]
+        ((reported[name],),) = lake.quarantine_of(name, "detail")
+    assert "set `options: {multiLine: true}`" in reported["pretty"]
+    assert "set `format: json_array`" in reported["array"]
+    assert "set `options: {sep: ';'}`" in reported["semicolons"]

@@ -330,17 +330,17 @@ def test_stopped_table_leaves_the_others_and_is_not_tried_again(spark, build):
     )
     for name in ("1", "2"):
         lake.put(f"{name}.json", '{"a": 1}' if name == "1" else '{"a": 2, "b": 3}')
-        told: list[str] = []
+        reported: list[str] = []
         runner = Runner(
             spark,
             lake.app.events.signal,
             lake.app.build_pipelines(),
             lambda _: None,
-            lambda table, _: told.append(table),  # noqa: B023 - the runner ends in this round
+            lambda table, _: reported.append(table),  # noqa: B023 - the runner ends in this round
         )
         runner.start()
         runner.finish()
     assert isinstance(runner.failures["strict"], NewColumnsError)
-    assert told == ["strict"]
+    assert reported == ["strict"]
     assert lake.rows("good", "a", "b") == [(1, None), (2, 3)]
     assert lake.rows("strict", "a") == [(1,)]

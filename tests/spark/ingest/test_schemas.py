@@ -152,15 +152,15 @@ def test_records_are_read_as_configured(lake, name):
 
 
 @pytest.mark.parametrize(
-    ("schema", "key", "told"),
+    ("schema", "key", "expected_message"),
     [
         ("id bigint", "schema", "name"),
     ],
 )
-def test_unusable_schema_is_reported_with_its_key(build, schema, key, told):
+def test_unusable_schema_is_reported_with_its_key(build, schema, key, expected_message):
     lake = build(t={"path": "*.json", "schema": schema, "record_key": "name"})
     lake.put("1.json", '{"id": 1}')
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=expected_message) as caught:
         lake.ingest("t")
     assert "tables.t." in caught.value.message
     assert caught.value.hint

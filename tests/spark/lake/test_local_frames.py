@@ -42,8 +42,8 @@ def test_values_come_as_they_are(spark):
     frame = build_frame(spark, rows, SCHEMA)
     assert frame.schema == SCHEMA
     # As text: PySpark would hand out the driver's local time.
-    told = frame.withColumn("at", frame["at"].cast("string")).collect()
-    assert [tuple(row) for row in told] == [
+    reported = frame.withColumn("at", frame["at"].cast("string")).collect()
+    assert [tuple(row) for row in reported] == [
         (*row[:6], row[6] and "2026-03-29 01:30:00.123456") for row in rows
     ]
 

@@ -27,7 +27,7 @@ def read_notes(spark, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected_message"),
     [
         (
             {"table_type": "merge_on_read"},
@@ -60,12 +60,15 @@ def read_notes(spark, path: Path) -> list[str]:
         ),
     ],
 )
-def test_differences_are_named_and_nothing_is_written(spark, made, changed, told):
+def test_differences_are_named_and_nothing_is_written(spark, made, changed, expected_message):
     table = Table(spark, str(made))
     commits = table.load_timeline().commits
     with pytest.raises(TableMismatchError) as caught:
         table.write(spark.createDataFrame(CHANGED, DDL), replace(OPTIONS, **changed))
-    assert caught.value.message == f"{made} contains a table that differs from the configuration: {told}"
+    assert (
+        caught.value.message
+        == f"{made} contains a table that differs from the configuration: {expected_message}"
+    )
     assert caught.value.exit_code == 1
     assert "another name" in caught.value.hint
     assert table.load_timeline().commits == commits

@@ -48,7 +48,7 @@ class Written:
             del self.present[chunk_id]
         self.expected[as_of(number)] = dict(self.present)
 
-    def look_back(self) -> PastChunks:
+    def read_past(self) -> PastChunks:
         return PastChunks(self.path, FINGERPRINT, {})
 
     def _build_row(self, number: int, chunk_id: str, text: str | None) -> tuple[object, ...]:
@@ -77,7 +77,7 @@ def read_texts(source: PastChunks, moment: Moment) -> Texts | None:
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     found = Written(spark, str(tmp_path_factory.mktemp("lake") / "chunks"))
-    source = found.look_back()
+    source = found.read_past()
     for number in range(1, COMMITS):
         # One chunk changes in every commit, and one comes and goes.
         guest = {f"guest{number}": "here"} if number % 2 else {}
@@ -88,7 +88,7 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def test_every_moment_on_offer_is_read_as_it_was(written: Written) -> None:
-    source = written.look_back()
+    source = written.read_past()
     moments = source.list_moments()
     # Of the last ten commits, compactions included, nothing is ever cleaned; of thirty none is archived.
     assert 9 <= len(moments) <= 30
@@ -99,7 +99,7 @@ def test_every_moment_on_offer_is_read_as_it_was(written: Written) -> None:
 
 
 def test_cleaned_states_are_not_offered_or_answered(written: Written) -> None:
-    source = written.look_back()
+    source = written.read_past()
     earliest = SnapshotReader(written.path).find_earliest_retained()
     gone = [moment for moment in written.moments.values() if moment.requested < earliest]
     assert len(gone) > 10
@@ -128,7 +128,7 @@ def test_the_instant_asked_of_hudi_is_the_requested_one(written: Written) -> Non
 
 def test_a_purge_takes_nothing_from_the_moments_before_it(written: Written) -> None:
     assert written.table.purge(START + timedelta(days=COMMITS + 30)) > 0
-    source = written.look_back()
+    source = written.read_past()
     moments = source.list_moments()
     assert (moments[-1].state.purged > "", moments[-1].as_of) == (True, moments[-2].as_of)
     for moment in moments:
@@ -137,10 +137,10 @@ def test_a_purge_takes_nothing_from_the_moments_before_it(written: Written) -> N
 
 def test_more_commits_are_kept_when_asked_for(spark: SparkSession, written: Written) -> None:
     written.table = ChunksTable(spark, written.path, FINGERPRINT, keep_commits=30)
-    before = {moment.as_of for moment in written.look_back().list_moments()}
+    before = {moment.as_of for moment in written.read_past().list_moments()}
     for number in range(COMMITS, COMMITS + 12):
         written.commit(number, {"a": f"a{number}"})
-    source = written.look_back()
+    source = written.read_past()
     moments = source.list_moments()
     assert before <= {moment.as_of for moment in moments}
     for moment in moments:

@@ -179,7 +179,7 @@ def test_missing_java_is_reported_and_stops_a_run(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The machine that runs this test may have a Java in one of the usual places.
-    monkeypatch.setattr("headwater.lake.prerequisites.java._USUAL_PLACES", ())
+    monkeypatch.setattr("headwater.lake.prerequisites.java._USUAL_PATHS", ())
     monkeypatch.setattr("headwater.lake.prerequisites.java.is_installed", lambda _: False)
     settings = build_settings(tmp_path)
     environ = {**environ, "JAVA_HOME": str(write_java(tmp_path / "java8", "1.8.0_1"))}

@@ -39,9 +39,9 @@ def test_a_problem_is_exit_code_1_and_has_its_fix(folder: Path) -> None:
 
 def test_json_has_a_verdict_and_every_finding(folder: Path) -> None:
     code, output = run(folder, "--json")
-    told = json.loads(output)
-    assert (code, told["ok"]) == (1, False)
-    source = next(finding for finding in told["findings"] if finding["name"] == "source.path")
+    answer = json.loads(output)
+    assert (code, answer["ok"]) == (1, False)
+    source = next(finding for finding in answer["findings"] if finding["name"] == "source.path")
     assert source["status"] == "problem"
     assert set(source) == {"name", "status", "detail", "fix"}
 

@@ -153,7 +153,7 @@ def services_case(code: int, **failures: LakeError) -> Case:
     patches = {
         "headwater.app.App": returns(SimpleNamespace(close=returns(None), find_jvm_process=returns(None))),
         "headwater.app.preflight.check_before_services": returns(None),
-        "headwater.app.services.presence.hold_for_service": returns(
+        "headwater.app.services.writer_lease.hold_for_service": returns(
             nullcontext(SimpleNamespace(add_process=returns(None)))
         ),
         "headwater.app.services.worker.list_served": returns([]),
@@ -191,16 +191,16 @@ def doctor_case(code: int, finding: SetupFinding) -> Case:
 
 def check_case(code: int, *problems: str) -> Case:
     patches = {"headwater.lake.damage.check_files": returns(FileCheck(5, (), (), problems))}
-    needs = "tables.upkeep.damage:DAMAGED" if code else ""
+    needs = "tables.maintenance.check:CORRUPT" if code else ""
     return Case(f"table check: {problems}", ("table", "orders_cow", "check"), code, patches, needs)
 
 
 def validate_case(code: int, *lost: str) -> Case:
     patches = {
-        "headwater.cli.tables.upkeep.metadata.open_table": returns(nullcontext()),
+        "headwater.cli.tables.maintenance.metadata.open_table": returns(nullcontext()),
         "headwater.lake.services.metadata_table.validate_metadata": returns(MetadataCheck(5, lost)),
     }
-    needs = "tables.upkeep.metadata:FAILED" if code else ""
+    needs = "tables.maintenance.metadata:FAILED" if code else ""
     words = ("table", "orders_cow", "metadata", "validate")
     return Case(f"table metadata validate: {lost}", words, code, patches, needs)
 

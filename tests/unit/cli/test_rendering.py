@@ -27,8 +27,8 @@ def test_json_supports_all_result_types(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_rows_as_json_keep_bytes_and_numbers_that_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     render_json_lines([{"b": b"\xff\xfe", "l": [float("nan"), 1.5, None], "o": {"x": float("-inf")}}])
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"b": "//4=", "l": ["NaN", 1.5, None], "o": {"x": "-Infinity"}}
+    output = json.loads(capsys.readouterr().out)
+    assert output == {"b": "//4=", "l": ["NaN", 1.5, None], "o": {"x": "-Infinity"}}
 
 
 def test_rows_are_one_json_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:

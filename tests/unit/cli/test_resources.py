@@ -26,8 +26,8 @@ def test_a_folder_needs_nothing(config: Path, command: tuple[str, ...]) -> None:
     text = run(config, *command)
     assert text.exit_code == 0
     assert "Nothing to do" in text.stdout
-    told = json.loads(run(config, *command, "--json").stdout)
-    assert told["actions"] == []
+    output = json.loads(run(config, *command, "--json").stdout)
+    assert output["actions"] == []
 
 
 def test_a_folder_takes_no_policies(config: Path) -> None:
@@ -52,5 +52,5 @@ def test_policies_without_credentials_leave_account_and_region_open(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     path = tmp_path / "headwater.yaml"
     path.write_text("source: {type: s3, bucket: acme}\nlake: s3a://lake\ntables: {a: {path: '*.json'}}\n")
-    told = json.loads(run(path, "plan", "--policies").stdout)
-    assert told["serve"]["Statement"][0]["Resource"] == ["arn:aws:sqs:*:*:headwater-acme"]
+    output = json.loads(run(path, "plan", "--policies").stdout)
+    assert output["serve"]["Statement"][0]["Resource"] == ["arn:aws:sqs:*:*:headwater-acme"]

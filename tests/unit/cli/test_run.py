@@ -45,9 +45,9 @@ def test_quarantine_is_pointed_to(capsys):
 def test_empty_table_with_unmatched_path_gets_a_hint(capsys):
     report = RunReport(CaptureStats(), {"orders": TableTotals(filtered=9)}, {})
     render_report(report, 0, ["orders"])
-    told = capsys.readouterr().out
-    assert "orders: no rows yet; its path matches no key of 9 events. List the keys:" in told
-    assert 'headwater sql "select distinct key from events limit 10"' in told
+    output = capsys.readouterr().out
+    assert "orders: no rows yet; its path matches no key of 9 events. List the keys:" in output
+    assert 'headwater sql "select distinct key from events limit 10"' in output
 
 
 def test_healthy_tables_without_new_files_are_not_suspected(tmp_path):

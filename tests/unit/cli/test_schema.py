@@ -26,8 +26,8 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_json_has_columns_mode_and_versions(config):
-    told = json.loads(run(config, "orders_cow", "--json").stdout)
-    assert set(told) == {
+    output = json.loads(run(config, "orders_cow", "--json").stdout)
+    assert set(output) == {
         "table",
         "schema_evolution_mode",
         "rescued_data_column",
@@ -35,8 +35,8 @@ def test_json_has_columns_mode_and_versions(config):
         "renamed",
         "versions",
     }
-    assert (told["table"], told["schema_evolution_mode"]) == ("orders_cow", "add_new_columns")
-    assert told["rescued_data_column"] is None
+    assert (output["table"], output["schema_evolution_mode"]) == ("orders_cow", "add_new_columns")
+    assert output["rescued_data_column"] is None
 
 
 def test_table_without_commits_says_so(config):
@@ -87,8 +87,8 @@ def test_preview_has_effects_missing_columns_and_failures(capsys):
             ObjectPreview("c", error="not there"),
         ]
     )
-    told = capsys.readouterr().out
-    assert "added" in told
-    assert "has no gone: null in its rows" in told
-    assert "changes nothing" in told
-    assert "cannot preview: not there" in told
+    output = capsys.readouterr().out
+    assert "added" in output
+    assert "has no gone: null in its rows" in output
+    assert "changes nothing" in output
+    assert "cannot preview: not there" in output

@@ -195,7 +195,7 @@ def test_all_tables_of_a_statement_are_of_the_same_moment(config):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected_message"),
     [
         (("--as-of", "soon"), "'soon' is not a point in time"),
         (("--cdc",), "--cdc requires --changes-since"),
@@ -204,9 +204,9 @@ def test_all_tables_of_a_statement_are_of_the_same_moment(config):
         (("--changes-since", "earliest", "--cdc"), "the table has no change log"),
     ],
 )
-def test_invalid_options_are_rejected_before_spark_starts(config, options, told, monkeypatch):
+def test_invalid_options_are_rejected_before_spark_starts(config, options, expected_message, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     done = run(config, "select * from orders_cow", *options)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert expected_message in done.stderr

@@ -13,7 +13,7 @@ from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, St
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from tests.fixtures.lakes import write_config
 
 
@@ -27,27 +27,27 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_json_has_the_documented_shape(config):
-    told = json.loads(run(config, "--json").stdout)
-    assert set(told["tables"]) == {"orders_cow", "orders_mor", "archived", "odd_partitions", "coming"}
-    for table in told["tables"].values():
+    output = json.loads(run(config, "--json").stdout)
+    assert set(output["tables"]) == {"orders_cow", "orders_mor", "archived", "odd_partitions", "coming"}
+    for table in output["tables"].values():
         assert {"rows", "commits", "checkpoint", "lag_events", "lag_seconds"} <= set(table)
-    orders = told["tables"]["orders_cow"]
+    orders = output["tables"]["orders_cow"]
     assert (orders["rows"], orders["commits"], orders["lag_events"]) == (8, 3, 3)
     assert orders["lag_seconds"] > 0
     assert isinstance(orders["checkpoint"], str)
-    assert told["events"]["rows"] == 9
-    assert told["events"]["last_commit"].endswith("Z")
-    assert told["quarantine"] == {"messages": 1, "objects": 1, "records": 2}
+    assert output["events"]["rows"] == 9
+    assert output["events"]["last_commit"].endswith("Z")
+    assert output["quarantine"] == {"messages": 1, "objects": 1, "records": 2}
 
 
 def test_json_before_the_first_run_is_zeros(tmp_path):
     config = write_config(tmp_path, tmp_path / "lake")
     done = run(config, "--json", "--table", "coming")
-    told = json.loads(done.stdout)
+    output = json.loads(done.stdout)
     assert done.exit_code == 0
-    assert told["events"] == {"rows": 0, "commits": 0, "last_commit": None}
-    assert told["quarantine"] == {"messages": 0, "objects": 0, "records": 0}
-    assert told["tables"] == {
+    assert output["events"] == {"rows": 0, "commits": 0, "last_commit": None}
+    assert output["quarantine"] == {"messages": 0, "objects": 0, "records": 0}
+    assert output["tables"] == {
         "coming": {
             "rows": 0,
             "commits": 0,
@@ -72,15 +72,15 @@ def test_text_has_a_line_a_table(config):
 
 
 @pytest.mark.parametrize(
-    ("queue", "told"),
+    ("queue", "expected_message"),
     [
         (QueueStatus(1200, 3), "queue       1,200 waiting, 3 in flight"),
         (QueueStatus(None, None, "no such queue"), "queue       no such queue"),
     ],
 )
-def test_queue_or_its_error_is_printed(capsys, queue, told):
+def test_queue_or_its_error_is_printed(capsys, queue, expected_message):
     render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), queue))
-    assert told in capsys.readouterr().out.splitlines()
+    assert expected_message in capsys.readouterr().out.splitlines()
 
 
 def test_unknown_table_exits_2(config):
@@ -104,10 +104,10 @@ def test_last_reconcile_is_a_line(capsys):
 def test_a_table_whose_batches_fail_in_an_active_run_is_shown(tmp_path):
     lake = tmp_path / "lake"
     config, intent = write_config(tmp_path, lake), Intent("run", "run", ("orders_cow",))
-    with WriterPresence(str(lake), {}, intent).entered(Patience(0)) as presence:
-        presence.note_failure("orders_cow", "the batch could not be read")
-        told = json.loads(run(config, "--json").stdout)
+    with WriterLease(str(lake), {}, intent).entered(Patience(0)) as lease:
+        lease.note_failure("orders_cow", "the batch could not be read")
+        output = json.loads(run(config, "--json").stdout)
         shown = run(config).stdout
-    assert told["tables"]["orders_cow"]["failure"] == "the batch could not be read"
-    assert told["tables"]["orders_mor"]["failure"] == ""
+    assert output["tables"]["orders_cow"]["failure"] == "the batch could not be read"
+    assert output["tables"]["orders_mor"]["failure"] == ""
     assert "failing     orders_cow: the batch could not be read" in shown

@@ -21,12 +21,12 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_dry_run_of_a_compaction_counts_the_logs_on_disk(config):
-    told = json.loads(run(config, "orders_mor", "compact", "--dry-run", "--json").stdout)
+    output = json.loads(run(config, "orders_mor", "compact", "--dry-run", "--json").stdout)
     logs = [f for f in (Path(FIXTURE_LAKE) / "orders_mor").rglob(".*.log.*") if f.suffix != ".crc"]
-    assert told["dry_run"] is True
-    assert told["found"]["files"] == len(logs) > 0
-    assert told["found"]["bytes"] == sum(log.stat().st_size for log in logs)
-    assert told["found"]["pending"] == []
+    assert output["dry_run"] is True
+    assert output["found"]["files"] == len(logs) > 0
+    assert output["found"]["bytes"] == sum(log.stat().st_size for log in logs)
+    assert output["found"]["pending"] == []
 
 
 def test_dry_run_and_service_agree_on_copy_on_write(config):
@@ -36,8 +36,8 @@ def test_dry_run_and_service_agree_on_copy_on_write(config):
 
 
 def test_dry_run_of_a_clustering_names_small_files(config):
-    told = json.loads(run(config, "orders_cow", "cluster", "--dry-run", "--json").stdout)["found"]
-    assert told["files"] == told["file_groups"] > 0
+    output = json.loads(run(config, "orders_cow", "cluster", "--dry-run", "--json").stdout)["found"]
+    assert output["files"] == output["file_groups"] > 0
     assert "small files in" in run(config, "orders_cow", "cluster", "--dry-run").stdout
 
 
@@ -87,9 +87,9 @@ def test_upgrade_report_lists_each_step_and_changes_nothing(tmp_path):
     said = run(config, "orders", "upgrade", "--dry-run").stdout
     assert said.startswith("table version 6 to 9\n  first: ")
     assert "log files are compacted" in said
-    told = json.loads(run(config, "orders", "upgrade", "--to", "8", "--dry-run", "--json").stdout)
-    assert told["dry_run"] is True
-    assert [(step["before"], step["after"]) for step in told["plan"]["steps"]] == [(6, 7), (7, 8)]
+    output = json.loads(run(config, "orders", "upgrade", "--to", "8", "--dry-run", "--json").stdout)
+    assert output["dry_run"] is True
+    assert [(step["before"], step["after"]) for step in output["plan"]["steps"]] == [(6, 7), (7, 8)]
     assert properties.read_text() == before
     assert run(config, "orders", "downgrade", "--to", "9").exit_code == 2
     assert "version is already 6" in run(config, "orders", "downgrade").stdout

@@ -38,9 +38,9 @@ def list_problems(text: str) -> list[str]:
     ],
 )
 def test_a_bucket_is_a_name(bucket: str, meant: str) -> None:
-    (told,) = list_problems(f"source: {{type: s3, bucket: '{bucket}'}}\nlake: s3a://lake\n{TABLES}")
-    assert told.startswith("headwater.yaml:1: source.bucket: ")
-    assert meant in told
+    (problem,) = list_problems(f"source: {{type: s3, bucket: '{bucket}'}}\nlake: s3a://lake\n{TABLES}")
+    assert problem.startswith("headwater.yaml:1: source.bucket: ")
+    assert meant in problem
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,21 @@ def test_names_of_buckets_are_taken(bucket: str) -> None:
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "https", "file"])
 def test_a_pattern_of_a_table_is_no_address(key: str, scheme: str) -> None:
     pattern = f"{scheme}://acme/orders/*.json"
-    (told,) = list_problems(
+    (problem,) = list_problems(
         f"{BUCKET}lake: s3a://lake\ntables: {{a: {{format: json, {key}: '{pattern}'}}}}\n"
     )
-    assert told.startswith(f"headwater.yaml:3: tables.a.{key}: ")
-    assert "write a key relative to the source, such as 'orders/*.json'" in told
+    assert problem.startswith(f"headwater.yaml:3: tables.a.{key}: ")
+    assert "write a key relative to the source, such as 'orders/*.json'" in problem
 
 
 def test_addresses_and_invalid_columns_are_reported_together() -> None:
-    told = list_problems(
+    problems = list_problems(
         "source: {type: s3, bucket: 's3://acme'}\nlake: '${LAKE}'\ntables:\n"
         "  a: {path: 's3://acme/a/*.json'}\n"
         "  b: {path: '*.json', schema: 'id bigintt'}\n"
         "  c: {path: '*.csv', schema_hints: 'id'}\n"
     )
-    assert [line.split(": ")[1] for line in told] == [
+    assert [line.split(": ")[1] for line in problems] == [
         "source.bucket",
         "lake",
         "tables.a.path",
@@ -88,9 +88,9 @@ def test_addresses_and_invalid_columns_are_reported_together() -> None:
 )
 def test_a_pattern_below_a_folder_does_not_begin_with_a_slash(pattern: str, meant: str) -> None:
     text = f"source: {{type: local, path: /data/in}}\nlake: /lake\ntables: {{a: {{path: '{pattern}'}}}}\n"
-    (told,) = list_problems(text)
-    assert told.startswith("headwater.yaml:3: tables.a.path: ")
-    assert meant in told
+    (problem,) = list_problems(text)
+    assert problem.startswith("headwater.yaml:3: tables.a.path: ")
+    assert meant in problem
 
 
 def test_a_key_of_a_bucket_may_begin_with_a_slash() -> None:
@@ -100,8 +100,8 @@ def test_a_key_of_a_bucket_may_begin_with_a_slash() -> None:
 
 
 def test_a_folder_is_no_bucket() -> None:
-    (told,) = list_problems(f"source: {{type: local, path: 's3://acme/in'}}\nlake: out\n{TABLES}")
-    assert "for a bucket, set `type: s3` and `bucket`" in told
+    (problem,) = list_problems(f"source: {{type: local, path: 's3://acme/in'}}\nlake: out\n{TABLES}")
+    assert "for a bucket, set `type: s3` and `bucket`" in problem
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ def test_a_folder_is_no_bucket() -> None:
     ],
 )
 def test_unset_placeholder_is_reported_with_its_variable(text: str, path: str, variable: str) -> None:
-    told = [line for line in list_problems(text) if "headwater does not substitute" in line]
-    assert len(told) == 1
-    assert f": {path}: " in told[0]
-    assert told[0].endswith(f"HEADWATER__{variable}")
+    problems = [line for line in list_problems(text) if "headwater does not substitute" in line]
+    assert len(problems) == 1
+    assert f": {path}: " in problems[0]
+    assert problems[0].endswith(f"HEADWATER__{variable}")
 
 
 @pytest.mark.parametrize(

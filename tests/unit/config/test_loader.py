@@ -139,7 +139,7 @@ spark:
   config: {shuffle: 5}
 """
     found = problems(text)
-    told = [line.split(": ")[1] for line in found]
+    reported = [line.split(": ")[1] for line in found]
     for path in (
         "source.pth",
         "source.path",
@@ -152,7 +152,7 @@ spark:
         "tables.c.format",
         "spark.config.shuffle",
     ):
-        assert path in told, path
+        assert path in reported, path
     lines = [int(line.split(":")[1]) for line in found if line.split(":")[1].isdigit()]
     assert lines == sorted(lines)
 

@@ -46,10 +46,10 @@ def test_all_is_there_when_every_object_and_the_poison_have_an_answer():
     progress.note_capture(CommitReport(messages=5, events=4, quarantined=1, seconds=0.1))
     progress.note_batch(batch(rows=3, ingested=1))
     assert not progress.has_all()
-    assert progress.look().tables["orders"].behind == 2
+    assert progress.take_snapshot().tables["orders"].behind == 2
     progress.note_batch(batch(quarantined=1, missing=1))
     assert progress.has_all()
-    view = progress.look()
+    view = progress.take_snapshot()
     assert (view.put, view.to_put, view.events, view.quarantined) == (3, 3, 4, 3)
     assert view.tables["orders"].behind == 0
 
@@ -64,14 +64,14 @@ def test_the_first_object_is_not_in_the_freshness():
     progress = build_progress()
     progress.note_batch(batch(rows=1, ingested=1, freshness=(20.0,)))
     progress.note_batch(batch(rows=2, ingested=2, freshness=(1.0, 2.0)))
-    table = progress.look().tables["orders"]
+    table = progress.take_snapshot().tables["orders"]
     assert table.first_freshness == 20.0
     assert table.freshness == [1.0, 2.0]
 
 
 def test_snapshot_is_immutable():
     progress = build_progress()
-    view = progress.look()
+    view = progress.take_snapshot()
     progress.note_batch(batch(rows=1, ingested=1))
     assert view.tables["orders"].rows == 0
 
@@ -83,7 +83,7 @@ def test_screen_matches_expected_text():
     progress.note_batch(batch(rows=3, ingested=1, freshness=(1.0,)))
     console = Console(width=120)
     with console.capture() as capture:
-        console.print(*build_picture(progress.look()))
+        console.print(*build_picture(progress.take_snapshot()))
     picture = capture.get()
     assert "(!) uploaded a truncated [gzip]: orders/2.json" in picture
     assert "orders: 1 object, 3 rows committed in 0.5 s" in picture
@@ -93,7 +93,7 @@ def test_screen_matches_expected_text():
 def test_a_line_holds_the_same_counts():
     progress = build_progress()
     progress.note_step(SCENARIO.openers[0])
-    assert write_line(progress.look()) == (
+    assert write_line(progress.take_snapshot()) == (
         "    0 s  put 1/3, queue 0, notifications 0, orders 0 in / 1 behind, quarantine 0"
     )
 

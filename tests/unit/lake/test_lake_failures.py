@@ -28,13 +28,13 @@ from headwater.lake.snapshot_reader import explain_read_failure
 def test_full_disk_is_reported_with_free_space(text, tmp_path):
     error = explain_lake_failure(f"{tmp_path}/lake/t", RuntimeError(text), ["/spark"])
     assert isinstance(error, LakeNotWritableError)
-    told = re.fullmatch(
+    match = re.fullmatch(
         rf"no space left under {tmp_path}/lake/t \(([\d,.]+) of ([\d,.]+) MB free\); "
         "this write was not committed",
         error.message,
     )
-    assert told
-    free, total = (float(amount.replace(",", "")) for amount in told.groups())
+    assert match
+    free, total = (float(amount.replace(",", "")) for amount in match.groups())
     assert 0 <= free < total
     assert "clean" in error.hint
 

@@ -24,7 +24,7 @@ def test_text_is_read_as_java_reads_it(text, found):
 
 
 def test_lists_flags_and_numbers_have_defaults():
-    told = TableProperties(
+    reported = TableProperties(
         {
             "hoodie.table.recordkey.fields": "a, b,",
             "hoodie.table.cdc.enabled": "TRUE",
@@ -32,10 +32,10 @@ def test_lists_flags_and_numbers_have_defaults():
             "hoodie.table.initial.version": "nine",
         }
     )
-    assert told.read_list("record_keys") == ("a", "b")
-    assert told.read_list("partition_fields") == ()
-    assert told.read_flag("cdc")
-    assert told.read_flag("meta_fields", default=True)
-    assert told.read_number("table_version", 0) == 9
-    assert told.read_number("initial_version", 7) == 7
-    assert told.read("timezone", "LOCAL") == "LOCAL"
+    assert reported.read_list("record_keys") == ("a", "b")
+    assert reported.read_list("partition_fields") == ()
+    assert reported.read_flag("cdc")
+    assert reported.read_flag("meta_fields", default=True)
+    assert reported.read_number("table_version", 0) == 9
+    assert reported.read_number("initial_version", 7) == 7
+    assert reported.read("timezone", "LOCAL") == "LOCAL"

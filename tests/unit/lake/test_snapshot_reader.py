@@ -188,7 +188,7 @@ def test_path_readable_only_by_spark_is_distinguished():
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "told"),
+    ("text", "kind", "expected_message"),
     [
         ("Hoodie properties not found", TableNotFoundError, "no Hudi table"),
         ("NoSuchBucket: no", LakeError, "the bucket does not exist"),
@@ -198,10 +198,10 @@ def test_path_readable_only_by_spark_is_distinguished():
         ("something else\nwith a backtrace", LakeError, "p: something else\n  ->"),
     ],
 )
-def test_failures_are_one_line_with_location_and_hint(text, kind, told):
+def test_failures_are_one_line_with_location_and_hint(text, kind, expected_message):
     error = explain_read_failure("p", text)
     assert type(error) is kind
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=expected_message):
         raise error
     assert error.hint
 

@@ -144,7 +144,7 @@ def test_values_are_pythons_own():
 
 def test_rows_as_json_lose_nothing():
     (row,) = query("select * from orders_mor where order_id = 'o8'")
-    told = json.loads(format_json(row))
+    output = json.loads(format_json(row))
     expected = {
         "amount": "8.51",
         "price": None,  # NaN has no JSON
@@ -157,7 +157,7 @@ def test_rows_as_json_lose_nothing():
         "attributes": {"k": "8"},
         "items": [{"sku": "s8", "n": 8}],
     }
-    assert {name: told[name] for name in expected} == expected
+    assert {name: output[name] for name in expected} == expected
 
 
 def test_columns_of_the_same_name_are_all_kept():
@@ -199,7 +199,7 @@ def test_unknown_column_error_has_offset_and_nearest_name():
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "expected_message"),
     [
         ("selec 1", "line 1, column 7: "),
         ("select * from orders_cow where", "line 1, column 26: .*the statement is incomplete"),
@@ -211,8 +211,8 @@ def test_unknown_column_error_has_offset_and_nearest_name():
         ("select 1; select 2", "2 statements"),
     ],
 )
-def test_bad_sql_is_one_line(sql, told):
-    with pytest.raises(UsageError, match=told) as failure:
+def test_bad_sql_is_one_line(sql, expected_message):
+    with pytest.raises(UsageError, match=expected_message) as failure:
         query(sql)
     assert failure.value.message.startswith("SQL: ")
     assert "\n" not in failure.value.message

@@ -172,12 +172,12 @@ class SlowSearcher(ShopSearcher):
 
     def __init__(self) -> None:
         super().__init__()
-        self.go_on = threading.Event()
+        self.resume = threading.Event()
         self.waiting = 0
 
     def search(self, query: SearchQuery) -> SearchResult:
         self.waiting += 1
-        self.go_on.wait(20)
+        self.resume.wait(20)
         return super().search(query)
 
 
@@ -195,7 +195,7 @@ def test_slow_searches_do_not_delay_health_and_do_not_pile_up():
             # The searches wait for as long as the test wants; this is for a busy machine.
             assert time.monotonic() - started < 2
         refused = httpx.post(f"{address}/search", json=SWIM, timeout=30)
-        shop.go_on.set()
+        shop.resume.set()
         assert [future.result().status_code for future in asking] == [200] * 5
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
     assert refused.headers["Retry-After"]
@@ -205,7 +205,7 @@ def test_a_search_that_takes_too_long_is_given_up():
     shop = SlowSearcher()
     with open_shop(shop, timeout=0.1) as client:
         answer = client.post("/search", json=SWIM)
-        shop.go_on.set()
+        shop.resume.set()
     assert (answer.status_code, answer.json()["code"]) == (504, "timeout")
 
 
@@ -258,10 +258,10 @@ def test_recommend_says_that_nothing_matches(stream):
         assert '"products":[]' in answer.text
         assert '"success":false' in answer.text
         return
-    told = answer.json()
-    assert (told["success"], told["products"], told["citations"]) == (False, [], [])
-    assert told["message"] == "No product matches. Not found: car, insurance, quote."
-    assert not told["degraded"]
+    output = answer.json()
+    assert (output["success"], output["products"], output["citations"]) == (False, [], [])
+    assert output["message"] == "No product matches. Not found: car, insurance, quote."
+    assert not output["degraded"]
     with open_shop(shop) as client:
         hits = client.post("/search", json={"query": "car insurance quote"}).json()["hits"]
     assert len(hits) == len(ITEMS)
@@ -271,11 +271,11 @@ def test_ids_keep_their_type():
     shop = ShopSearcher([replace(item, id=str(number)) for number, item in enumerate(ITEMS, 1)])
     shop.known = replace(shop.known, has_integer_ids=True)
     with open_shop(shop, model=ScriptedLanguageModel()) as client:
-        told = client.post("/recommend", json=SWIM).json()
+        output = client.post("/recommend", json=SWIM).json()
         hits = client.post("/search", json=SWIM).json()["hits"]
-        similar = client.get(f"/products/{told['products'][0]['id']}/similar")
-    assert {item["id"] for item in told["products"]} == {1, 2, 3, 4}
-    assert {type(item) for item in told["citations"]} == {int}
+        similar = client.get(f"/products/{output['products'][0]['id']}/similar")
+    assert {item["id"] for item in output["products"]} == {1, 2, 3, 4}
+    assert {type(item) for item in output["citations"]} == {int}
     assert {hit["id"] for hit in hits} == {1, 2, 3, 4}
     assert similar.status_code == 200
     with open_shop(model=ScriptedLanguageModel()) as client:

@@ -31,13 +31,13 @@ EMPHASIS = {
     "cleaning_unknown": ("clean", "reconcile"),
 }
 ENOUGH_STEPS = 20_000
-TAKEN_IN = (*(Step("receive", 9), Step("commit"), Step("delete", 4, 1)), *(Step("ingest"), Step("ingest")))
+INGESTED = (*(Step("receive", 9), Step("commit"), Step("delete", 4, 1)), *(Step("ingest"), Step("ingest")))
 # What hundreds of thousands of steps do not meet.
 SCENARIOS = {
     # All that is heard of something that the table has seen, is what lay there before it.
     "seen_not_asked": (
         *(Step("put", 0, 5), Step("remove"), Step("put", 0, 2), Step("drop", 2)),
-        *(Step("deliver"), *TAKEN_IN, Step("deliver"), *TAKEN_IN, Step("save")),
+        *(Step("deliver"), *INGESTED, Step("deliver"), *INGESTED, Step("save")),
         *(Step("remove"), Step("drop")),
     ),
 }

@@ -15,7 +15,7 @@ from headwater.lake.layout import find_address
 
 log = structlog.stdlib.get_logger(__name__)
 
-_LOOK_SECONDS = 30.0
+_POLL_SECONDS = 30.0
 """How often to check for commits without a wake-up: another process's, or those left after a failure."""
 _PAUSE_SECONDS = 5.0
 """Minimum time between two passes, however many commits there were."""
@@ -63,7 +63,7 @@ class CatalogLoop(BackgroundLoop):
             is_done = self.run_pass(stop)
             failures = 0 if is_done else failures + 1
             if is_done:
-                self._wake.wait(_LOOK_SECONDS)
+                self._wake.wait(_POLL_SECONDS)
                 stop.wait(_PAUSE_SECONDS)
             else:
                 # A new commit is no reason to retry an unresponsive catalog sooner.
@@ -89,7 +89,7 @@ class CatalogLoop(BackgroundLoop):
                 self.note_defect(error)
                 return False
             self.defect = None
-            _tell(result)
+            _log_failure(result)
             if result.error is None:
                 self._followed[config.label, table] = completed
                 continue
@@ -111,7 +111,7 @@ class CatalogLoop(BackgroundLoop):
         return None if completed == self._followed.get((config.label, table)) else completed
 
 
-def _tell(result: TableSync) -> None:
+def _log_failure(result: TableSync) -> None:
     if result.error is not None:
         log.warning(
             "catalog sync failed; retrying",

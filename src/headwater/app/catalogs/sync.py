@@ -131,7 +131,7 @@ class CatalogSync:
     def _write(self, note: SyncNote, before: SyncNote | None) -> None:
         if self._notes is not None:
             self._notes[note.catalog, note.table] = note
-        if not note.tells_more_than(before):
+        if not note.differs_from(before):
             return
         try:
             NoteFolder(self._settings.lake, self._storage_options()).write(note)

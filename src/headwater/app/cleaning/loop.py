@@ -19,7 +19,7 @@ _LONGEST_PAUSE = 3_600.0
 _SHORTEST_PAUSE = 60.0
 _DRAIN_PATIENCE = 600.0
 """Seconds after which the loop stops waiting for a queue that never empties."""
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 def choose_pause(delay_seconds: float) -> float:
@@ -82,5 +82,5 @@ class CleanLoop(BackgroundLoop):
         """Wait until the queue is empty: its messages may be about objects that are due."""
         deadline = time.monotonic() + _DRAIN_PATIENCE
         while not self._is_drained() and time.monotonic() < deadline:
-            if stop.wait(_LOOK_SECONDS):
+            if stop.wait(_POLL_SECONDS):
                 return

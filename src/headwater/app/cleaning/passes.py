@@ -68,7 +68,7 @@ class CleanSource:
         ):
             ports = CleaningPorts(cleaner, app.events.append, self._now, pace)
             decisions = iter_clean_decisions(lister.iter_objects(prefix), streams, self._policy, now)
-            return self._tell(CleaningPass(ports, report, stop).run(decisions))
+            return self._report(CleaningPass(ports, report, stop).run(decisions))
 
     def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return the callbacks that run before an object is acted on and before a page is listed."""
@@ -83,7 +83,7 @@ class CleanSource:
         if self._metrics:
             self._metrics.count("clean_source_failed")
 
-    def _tell(self, report: CleanReport) -> CleanReport:
+    def _report(self, report: CleanReport) -> CleanReport:
         if report.dry_run:
             return report
         if report.results:

@@ -17,12 +17,12 @@ class DatasetName:
     name: str
 
 
-def name_dataset(place: str) -> DatasetName:
+def name_dataset(path_or_url: str) -> DatasetName:
     """Return the dataset of a folder or a URL such as `s3a://bucket/folder`; ignores a trailing slash."""
-    if "://" not in place:
-        folder = place.removeprefix("file:") if place.startswith("file:/") else place
+    if "://" not in path_or_url:
+        folder = path_or_url.removeprefix("file:") if path_or_url.startswith("file:/") else path_or_url
         return DatasetName("file", str(Path(folder).absolute()))
-    parts = urlsplit(place)
+    parts = urlsplit(path_or_url)
     scheme = _SAME.get(parts.scheme, parts.scheme)
     if scheme == "file":
         return DatasetName("file", str(Path(parts.path)))

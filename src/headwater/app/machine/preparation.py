@@ -87,9 +87,9 @@ def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
     found = read_session_settings(spark).get("spark.jars", "")
     end_session(spark)
     names = {name_jar(package) for package in list_packages(needs_s3a=True)}
-    for place in (Path(unquote(urlsplit(text).path)) for text in found.split(",")):
-        if place.name in names:
-            _take(place, prepared.folder / place.name)
+    for jar in (Path(unquote(urlsplit(text).path)) for text in found.split(",")):
+        if jar.name in names:
+            _take(jar, prepared.folder / jar.name)
 
 
 def _take(source: Path, target: Path) -> None:

@@ -19,7 +19,7 @@ from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.table import Table
-from headwater.sources.local.lister import is_utf8, show_name
+from headwater.sources.local.lister import format_name, is_utf8
 from headwater.sources.registry import build_source
 
 Row = Mapping[str, Any]
@@ -155,7 +155,7 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     """
     if not is_utf8(uri):
         raise UsageError(
-            f"{show_name(uri)} is not UTF-8: no table can store this name as a key",
+            f"{format_name(uri)} is not UTF-8: no table can store this name as a key",
             hint="rename the file; until then it is in quarantine: headwater quarantine list",
         )
     return source_bucket(settings), build_source(settings.source).parse_address(uri)

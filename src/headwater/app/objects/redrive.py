@@ -11,7 +11,13 @@ from headwater.app.application import App, read_clock
 from headwater.app.components import BackgroundLoop
 from headwater.app.scope import rename_moved, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import DROP_EVENT, REPAIR_EVENT, build_own_event, build_retry, with_content
+from headwater.capture.control_events import (
+    DROP_EVENT,
+    REPAIR_EVENT,
+    build_control_event,
+    build_retry,
+    with_content,
+)
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader, Row
 from headwater.errors import HeadwaterError
@@ -24,7 +30,7 @@ from headwater.sources.message_parser import parse_message
 log = structlog.stdlib.get_logger(__name__)
 
 _EVENTS_A_COMMIT = 5_000
-_LOOK_SECONDS = 30.0
+_POLL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Redrive:
             (str(row["bucket"]), str(row["key"])): row["version"] for row in rows if row["level"] == "object"
         }
         for (bucket, key), version in sorted(given_up.items()):
-            event = build_own_event(DROP_EVENT, self._provider, bucket, key, now)
+            event = build_control_event(DROP_EVENT, self._provider, bucket, key, now)
             dropped.append(with_content(event, "created", None if version is None else str(version)))
         self.append(dropped)
         self._app.stores.quarantine.remove({str(row["quarantine_id"]) for row in rows})
@@ -97,17 +103,17 @@ class Redrive:
         replaced."""
         partly = {(str(row["bucket"]), str(row["key"])) for row in rows if row["level"] == "record"}
         yield from (self.ask_again(bucket, key, now) for bucket, key in sorted(partly))
-        whole = {
+        complete = {
             (*address, str(row["version_id"] or "")): _event_time_of(row)
             for row in rows
             if (address := (str(row["bucket"]), str(row["key"]))) not in partly
         }
-        for (bucket, key, version_id), event_time in sorted(whole.items(), key=lambda item: item[0]):
+        for (bucket, key, version_id), event_time in sorted(complete.items(), key=lambda item: item[0]):
             yield build_retry(self._provider, bucket, key, version_id or None, event_time, now)
 
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
         """Build the event that re-reads an object and replaces its rows."""
-        return build_own_event(REPAIR_EVENT, self._provider, bucket, key, now)
+        return build_control_event(REPAIR_EVENT, self._provider, bucket, key, now)
 
     def ask_for_due(self) -> int:
         """Request a retry of objects whose error may be resolved; return their number."""
@@ -159,11 +165,11 @@ def drain(pipeline: Pipeline) -> None:
 class RetryLoop(BackgroundLoop):
     """Retries due objects. Stops after the current pass."""
 
-    def __init__(self, app: App, look_seconds: float = _LOOK_SECONDS) -> None:
+    def __init__(self, app: App, poll_seconds: float = _POLL_SECONDS) -> None:
         super().__init__("retries", app.is_session_alive, stop_seconds=None)
         self._redrive = Redrive(app)
         self._app = app
-        self._pause = look_seconds
+        self._pause = poll_seconds
 
     def work(self, stop: threading.Event) -> None:
         """Run passes with pauses between them."""

@@ -11,7 +11,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.objects.redrive import Redrive, drain
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT, build_own_event
+from headwater.capture.control_events import REPAIR_EVENT, RETRACT_EVENT, build_control_event
 from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.errors import UsageError
@@ -138,7 +138,7 @@ class Routing:
         for key, _, is_load in self._iter_differences(name):
             if is_load is not None:
                 event = REPAIR_EVENT if is_load else RETRACT_EVENT
-                yield build_own_event(event, provider, self._bucket, key, now)
+                yield build_control_event(event, provider, self._bucket, key, now)
 
     def _iter_differences(self, name: str) -> Iterator[tuple[str, LedgerEntry | None, bool | None]]:
         """Yield key, the table's ledger entry, and whether to load (True) or retract (False) the object."""

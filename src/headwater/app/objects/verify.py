@@ -6,12 +6,12 @@ from datetime import datetime
 
 from headwater.app.application import App, read_clock
 from headwater.app.lineage.following import Following, read_following
-from headwater.app.objects.deep_look import DeepLook
+from headwater.app.objects.deep_verification import DeepVerification
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_streams
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import REPAIR_EVENT, build_own_event, with_content
+from headwater.capture.control_events import REPAIR_EVENT, build_control_event, with_content
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
@@ -22,16 +22,16 @@ from headwater.ingest.planning.verification import (
     verify_objects,
 )
 from headwater.ingest.writing.stored_contents import OutsideRows, count_outside
-from headwater.lake.damage import Damage, check_files
+from headwater.lake.damage import CorruptFile, check_files
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
 from headwater.sources.lister import UnusablePath
-from headwater.sources.local.lister import LocalLister, show_name
+from headwater.sources.local.lister import LocalLister, format_name
 from headwater.sources.registry import build_source
 
-_PROBLEMS_SHOWN = 100
+_MAX_PROBLEMS = 100
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class TableReport:
     folders: dict[str, TableVerification] = field(default_factory=dict)
     problems: list[Finding] = field(default_factory=list)
     deep: DeepCounts | None = None
-    damaged: tuple[Damage, ...] = ()
+    damaged: tuple[CorruptFile, ...] = ()
     outside: OutsideRows = field(default_factory=OutsideRows)
 
     @property
@@ -55,8 +55,8 @@ class TableReport:
 
         Rows of a missing base file count as missing until they are restored.
         """
-        is_whole = all(damage.kind != "log" for damage in self.damaged)
-        return self.counts.is_complete and is_whole and not self.outside.rows
+        is_intact = all(corrupt_file.kind != "log" for corrupt_file in self.damaged)
+        return self.counts.is_complete and is_intact and not self.outside.rows
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class Verify:
     def _verify(self, name: str, folder_depth: int) -> TableReport:
         report = TableReport(
             deep=DeepCounts() if self._deep else None,
-            damaged=self._find_damage(name),
+            damaged=self._find_corrupt_files(name),
             outside=count_outside(
                 Table(self._app.spark, table_path(self._settings.lake, name)),
                 build_uri_prefix(self._settings, source_bucket(self._settings)),
@@ -161,11 +161,11 @@ class Verify:
             if folder_depth:
                 folder = "/".join(finding.key.split("/")[:-1][:folder_depth])
                 report.folders.setdefault(folder, TableVerification()).add(finding)
-            if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _PROBLEMS_SHOWN:
+            if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _MAX_PROBLEMS:
                 report.problems.append(finding)
         return report
 
-    def _find_damage(self, name: str) -> tuple[Damage, ...]:
+    def _find_corrupt_files(self, name: str) -> tuple[CorruptFile, ...]:
         try:
             return check_files(find_address(self._settings, name)).damaged
         except (TableNotFoundError, TableUnsupportedError):
@@ -179,7 +179,7 @@ class Verify:
             own = (found for found in present if scope.includes(scope.bucket, found.key))
             found = verify_objects(own, open_streams(self._app, name))
             if self._deep:
-                found = DeepLook(self._app, name, deep, self._now(), self._deep).iter(found)
+                found = DeepVerification(self._app, name, deep, self._now(), self._deep).iter(found)
             for finding in found:
                 is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
                 if not (is_hidden and finding.kind == "extra"):
@@ -188,7 +188,7 @@ class Verify:
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
-        event = build_own_event(
+        event = build_control_event(
             REPAIR_EVENT, source_provider(self._settings), source_bucket(self._settings), finding.key, now
         )
         if present is None:
@@ -203,4 +203,4 @@ def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[
         is_folder = path.key.endswith("/") or not path.key
         is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
         if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):
-            yield Finding("quarantined", show_name(path.key), f"{path.reason}: {path.detail}")
+            yield Finding("quarantined", format_name(path.key), f"{path.reason}: {path.detail}")

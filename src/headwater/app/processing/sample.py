@@ -29,7 +29,7 @@ class TransformReport:
     steps: tuple[StepRows, ...]
 
 
-def check_step(name: str, config: TableConfig, step: int | None) -> None:
+def check_transform_number(name: str, config: TableConfig, step: int | None) -> None:
     """Raise `UsageError` for a table without transforms, or without that one."""
     count = len(config.transform)
     if not count:
@@ -58,7 +58,7 @@ def try_transform(
     """
     build_scope(app.settings, name)
     config = app.find_config(name)
-    check_step(name, config, step)
+    check_transform_number(name, config, step)
     chosen = sample if sample is not None else _find_newest(app, name)
     store, ref = locate_object(app, chosen)
     found = infer_format(Path(ref.key).name) or config.effective_format

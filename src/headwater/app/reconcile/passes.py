@@ -122,7 +122,7 @@ class Reconcile:
                 self._bucket,
                 self._prefix,
                 provider="local",
-                is_gone=lambda key: not lister.hides(key),
+                is_absent=lambda key: not lister.hides(key),
             )
             return
         from headwater.sources.s3.lister import build_listing_client
@@ -165,7 +165,7 @@ class Reconcile:
                 on_difference=note,
             )
             done = reconciler.run(stop)
-        self._tell(done, dry_run=dry_run)
+        self._log_differences(done, dry_run=dry_run)
         return ReconcileReport(done, examples)
 
     def _open_ledgers(self) -> list[LedgerReader]:
@@ -235,10 +235,10 @@ class Reconcile:
         """If existing objects are excluded, record the time since which objects count."""
         if self._config.include_existing_files or not self._config.backfill_interval or self._is_watched:
             return
-        place = Listing(MemoryLister(), self._bucket, self._prefix)
-        ensure_first_pass(place, self._passes, self._clock.now())
+        listing = Listing(MemoryLister(), self._bucket, self._prefix)
+        ensure_first_pass(listing, self._passes, self._clock.now())
 
-    def _tell(self, done: ReconcilePass, *, dry_run: bool) -> None:
+    def _log_differences(self, done: ReconcilePass, *, dry_run: bool) -> None:
         if done.differences:
             log.warning(
                 "bucket differs from its notifications",
@@ -269,7 +269,7 @@ def build_listing(
     report = S3InventoryLister(inventory, source.bucket, files)
     one = S3Lister(client, source.bucket, pace=pace, page_size=1)
 
-    def is_gone(key: str) -> bool:
+    def is_absent(key: str) -> bool:
         found = next(one.iter_objects(key), None)
         return found is None or found.key != key
 
@@ -279,5 +279,5 @@ def build_listing(
         source.prefix,
         name=inventory,
         as_of=report.manifest.created_at,
-        is_gone=is_gone,
+        is_absent=is_absent,
     )

@@ -20,7 +20,7 @@ CAUGHT_UP_SECONDS = 30.0
 """How far capture may lag behind the queue when a pass starts, unless `settle_seconds` is more."""
 WARN_SECONDS = 600.0
 """Seconds of waiting for the queue after which a pass logs a warning."""
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 CapturedUntil = Callable[[], datetime | None]
 """Time up to which everything sent to the queue is captured; None while unknown."""
@@ -37,7 +37,7 @@ class PassSchedule:
         clock: Clock,
         *,
         on_failure: Callable[[HeadwaterError], None] = lambda _error: None,
-        look_seconds: float = _LOOK_SECONDS,
+        poll_seconds: float = _POLL_SECONDS,
         is_watched: bool = False,
     ) -> None:
         self._run_pass = run_pass
@@ -45,7 +45,7 @@ class PassSchedule:
         self._config = config
         self._clock = clock
         self._on_failure = on_failure
-        self._look_seconds = look_seconds
+        self._poll_seconds = poll_seconds
         self._is_watched = is_watched
 
     def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
@@ -79,7 +79,7 @@ class PassSchedule:
                     "reconcile is waiting for capture to catch up with the queue",
                     captured_until=None if until is None else until.isoformat(),
                 )
-            if stop.wait(self._look_seconds):
+            if stop.wait(self._poll_seconds):
                 return None
 
     def _run_due(self, stop: threading.Event, captured_until: datetime) -> datetime | None:
@@ -99,7 +99,7 @@ class PassSchedule:
     def _wait_until(self, due: datetime, stop: threading.Event) -> bool:
         """True if `stop` came first."""
         while (left := (due - self._clock.now()).total_seconds()) > 0:
-            if stop.wait(min(left, self._look_seconds)):
+            if stop.wait(min(left, self._poll_seconds)):
                 return True
         return stop.is_set()
 

@@ -8,7 +8,7 @@ from headwater.app.application import App
 from headwater.app.preflight import check_before_run
 from headwater.app.search.index import SearchIndex
 from headwater.app.search.indexing import build_indexer
-from headwater.app.services.presence import hold_for_command
+from headwater.app.services.writer_lease import hold_for_command
 from headwater.config.environment import read_environment
 from headwater.errors import TableBusyError
 from headwater.lake.layout import table_path
@@ -40,14 +40,14 @@ def ensure_chunks(index: SearchIndex) -> IndexReport | None:
     check_before_run(settings, environ)
     with ExitStack() as stack:
         try:
-            presence = stack.enter_context(hold_for_command(settings, "index build"))
+            lease = stack.enter_context(hold_for_command(settings, "index build"))
         except TableBusyError as busy:
             if not is_usable:
                 raise
             log.info("using existing chunks; the active writer updates them", writer=str(busy))
             return None
         app = stack.enter_context(closing(App(settings, environ=environ)))
-        presence.add_process(app.find_jvm_process())
+        lease.add_process(app.find_jvm_process())
         indexer = build_indexer(app)
         report = indexer.run()
         indexer.purge()

@@ -99,7 +99,7 @@ class SearchIndex:
 
     def build_spec(self) -> IndexSpec:
         """Return the spec of a version of this configuration. Raises `IndexNotFoundError` without chunks."""
-        return self.build_spec_of(self.open_chunks().look().state)
+        return self.build_spec_of(self.open_chunks().read_snapshot().state)
 
     def build_spec_of(self, state: IndexState) -> IndexSpec:
         """Return the spec of a version of chunks in that state."""

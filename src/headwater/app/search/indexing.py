@@ -17,7 +17,7 @@ from headwater.rag.indexing.indexer import Indexer, IndexReport
 
 log = structlog.stdlib.get_logger(__name__)
 
-_LOOK_SECONDS = 30.0
+_POLL_SECONDS = 30.0
 """How often to check for commits without a wake-up: another process's, or those left after a failure."""
 _RETRY_SECONDS = 5.0
 _PURGE_SECONDS = 86_400.0
@@ -79,7 +79,7 @@ class IndexLoop(BackgroundLoop):
             if is_done and since_purge <= 0:
                 self._try(purge=True)
                 since_purge = _PURGE_SECONDS
-            seconds = _LOOK_SECONDS if is_done else _RETRY_SECONDS
+            seconds = _POLL_SECONDS if is_done else _RETRY_SECONDS
             since_purge -= seconds
             # After a failure, another commit is no reason to retry sooner.
             (self._wake if is_done else stop).wait(seconds)

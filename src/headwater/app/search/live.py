@@ -111,7 +111,7 @@ class LiveSearch:
         try:
             trouble = self._sync() if self._syncs else None
             self._open_live()
-            self._look()
+            self._refresh()
         except HeadwaterError as error:
             self._known = replace(self._known, error=type(error).__name__)
             raise
@@ -173,7 +173,7 @@ class LiveSearch:
         config = self._index.search.retrieval.rerank
         return CrossEncoderReranker(config) if config else None
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         live = self._find_live()
         began = self._now()
         checkpoint = live.index.read_checkpoint()

@@ -26,7 +26,7 @@ def check_lock(settings: Settings, environ: Mapping[str, str]) -> list[SetupFind
     if lock is None:
         return []
     home = Path(environ.get("HOME", str(Path.home())))
-    return [check_class(settings, lock, home), *_iter_place_findings(settings, lock)]
+    return [check_class(settings, lock, home), *_iter_lock_findings(settings, lock)]
 
 
 def check_class(settings: Settings, lock: LockConfig, home: Path) -> SetupFinding:
@@ -54,7 +54,7 @@ def check_class(settings: Settings, lock: LockConfig, home: Path) -> SetupFindin
     )
 
 
-def _iter_place_findings(settings: Settings, lock: LockConfig) -> Iterator[SetupFinding]:
+def _iter_lock_findings(settings: Settings, lock: LockConfig) -> Iterator[SetupFinding]:
     if lock.provider == "in_process":
         yield SetupFinding(LOCK, "ok", "isolates threads of one process, but not several processes")
     elif lock.provider == "file_system":
@@ -73,13 +73,13 @@ def check_folder(folder: str) -> SetupFinding:
     if path is None:
         detail = f"only Spark can check whether {folder} supports atomic file creation"
         return SetupFinding(LOCK, "warning", detail, "run headwater doctor --spark, which uses the lock")
-    place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    trial = place / f".headwater-lock-{uuid.uuid4().hex}"
+    parent = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    trial = parent / f".headwater-lock-{uuid.uuid4().hex}"
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except OSError as error:
-        fix = f"grant this user write permission for {place}, or set lock.folder to another location"
-        return SetupFinding(LOCK, "problem", f"cannot create a file in {place}: {error.strerror}", fix)
+        fix = f"grant this user write permission for {parent}, or set lock.folder to another location"
+        return SetupFinding(LOCK, "problem", f"cannot create a file in {parent}: {error.strerror}", fix)
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -87,7 +87,7 @@ def check_folder(folder: str) -> SetupFinding:
     finally:
         trial.unlink()
     fix = "set lock.folder to a folder on another file system, or use another lock.provider"
-    return SetupFinding(LOCK, "problem", f"{place} lets two writers create the same lock file", fix)
+    return SetupFinding(LOCK, "problem", f"{parent} lets two writers create the same lock file", fix)
 
 
 def check_server(host: str, port: int) -> SetupFinding:

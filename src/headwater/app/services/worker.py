@@ -14,7 +14,7 @@ from headwater.errors import HeadwaterError, TableNotFoundError, UsageError
 from headwater.lake.layout import find_address
 from headwater.lake.options import owner_options
 from headwater.lake.service_table import ServiceTable
-from headwater.lake.services.upkeep import Duty, Upkeep, look_after
+from headwater.lake.services.maintenance import Duty, Maintenance, run_due_services
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -26,7 +26,7 @@ _TABLES_AT_ONCE = 4
 class PassReport:
     """What one pass did, and the errors of failed tables, by name."""
 
-    done: tuple[Upkeep, ...]
+    done: tuple[Maintenance, ...]
     failures: dict[str, HeadwaterError] = field(default_factory=dict)
 
 
@@ -80,8 +80,8 @@ class ServicesWorker:
     def run_pass(self) -> PassReport:
         """Run one pass through all tables. A table that does not exist yet is skipped."""
         with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="services") as pool:
-            results = list(pool.map(self._look_after, self._tables))
-        done = tuple(result for result in results if isinstance(result, Upkeep))
+            results = list(pool.map(self._maintain, self._tables))
+        done = tuple(result for result in results if isinstance(result, Maintenance))
         pairs = zip(self._tables, results, strict=True)
         failures = {name: result for name, result in pairs if isinstance(result, HeadwaterError)}
         return PassReport(done, failures)
@@ -99,7 +99,7 @@ class ServicesWorker:
                 self._on_pass(report)
             stop.wait(_PAUSE_SECONDS)
 
-    def _look_after(self, name: str) -> Upkeep | HeadwaterError | None:
+    def _maintain(self, name: str) -> Maintenance | HeadwaterError | None:
         # With a pool per table, a large compaction leaves the other tables their share.
         self._app.use_pool(f"services-{name}")
         config = self._app.settings.tables[name]
@@ -108,7 +108,7 @@ class ServicesWorker:
             return None
         address = find_address(self._app.settings, name)
         try:
-            return look_after(ServiceTable(self._app.spark, address, owner_options(config)), duty)
+            return run_due_services(ServiceTable(self._app.spark, address, owner_options(config)), duty)
         except TableNotFoundError:
             return None
         except HeadwaterError as error:

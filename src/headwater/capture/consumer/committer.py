@@ -40,7 +40,7 @@ AppendQuarantine = Callable[[Sequence[QuarantineItem]], None]
 
 
 class Committer:
-    """Commits the events of a batch, and its quarantine items in a thread of `beside`.
+    """Commits the events of a batch, and its quarantine items in a thread of `executor`.
 
     A commit mostly waits for files to be listed and renamed, and a batch may need two. A later call may
     commit either part again.
@@ -51,12 +51,12 @@ class Committer:
         append_events: AppendEvents,
         append_quarantine: AppendQuarantine,
         options: ConsumerOptions,
-        beside: Executor,
+        executor: Executor,
     ) -> None:
         self._append_events = append_events
         self._append_quarantine = append_quarantine
         self._options = options
-        self._beside = beside
+        self._executor = executor
 
     def commit(self, batch: MessageBatch, stop: threading.Event) -> int:
         """Commit the whole batch durably; return the number of events already in the table.
@@ -66,7 +66,7 @@ class Committer:
         """
         events, items = list(batch.events.values()), list(batch.quarantine.values())
         appended: Appended | None = None
-        quarantined = self._beside.submit(self._commit_quarantine, items, stop) if items else None
+        quarantined = self._executor.submit(self._commit_quarantine, items, stop) if items else None
         try:
             if events:
                 crash_point("before_events_commit")

@@ -67,8 +67,8 @@ class Consumer:
         self._clock = clock or SystemClock()
         self._intake: Intake | None = None
         self._predecessor_until = 0.0
-        beside = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
-        self._committer = Committer(append_events, append_quarantine, options, beside)
+        quarantine_executor = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
+        self._committer = Committer(append_events, append_quarantine, options, quarantine_executor)
         self._demand: Demand = "some"
 
     @property
@@ -129,7 +129,7 @@ class Consumer:
         another thread of this process is still sending.
         """
 
-        def is_over(intake: Intake) -> bool:
+        def is_finished(intake: Intake) -> bool:
             if not is_fed():
                 intake.keep_polling()
                 return False
@@ -138,7 +138,7 @@ class Consumer:
             )
 
         emptiness = Emptiness(self._clock.now(), empty_polls)
-        self._loop(stop or threading.Event(), empty_poll_seconds, emptiness, is_over)
+        self._loop(stop or threading.Event(), empty_poll_seconds, emptiness, is_finished)
         return self.stats
 
     def _is_left(self, intake: Intake) -> bool:
@@ -158,7 +158,7 @@ class Consumer:
         stop: threading.Event,
         wait_seconds: float,
         emptiness: Emptiness | None,
-        is_over: Callable[[Intake], bool] = lambda _: False,
+        is_finished: Callable[[Intake], bool] = lambda _: False,
     ) -> None:
         options = self._options
         intake = Intake(
@@ -183,7 +183,7 @@ class Consumer:
         heartbeat.start()
         receivers.start(options.receivers)
         try:
-            while not (stop.is_set() or intake.failure or is_over(intake)):
+            while not (stop.is_set() or intake.failure or is_finished(intake)):
                 batch = intake.next_batch()
                 if batch:
                     self._commit(batch, intake, deleter, stop)

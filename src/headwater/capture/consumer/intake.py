@@ -16,7 +16,7 @@ from headwater.observability.clock import Clock
 from headwater.sources.queue import Message
 
 # Maximum delay until a stop signal takes effect; an idle process wakes up this often.
-_STOP_NOTICE_SECONDS = 0.25
+_STOP_CHECK_SECONDS = 0.25
 
 
 class Intake:
@@ -156,7 +156,7 @@ class Intake:
         with self._lock:
             left = self._seconds_until_close()
             if left > 0 and not self.failure:
-                self._clock.wait(self._work, min(left, _STOP_NOTICE_SECONDS))
+                self._clock.wait(self._work, min(left, _STOP_CHECK_SECONDS))
                 left = self._seconds_until_close()
             return self._take_batch() if left <= 0 else None
 

@@ -88,7 +88,7 @@ class Receivers:
         self._intake.end_call(asked, messages, started)
         if messages:
             crash_point("after_receive")
-            self._take_in(messages)
+            self._accept(messages)
         return messages
 
     def _receive(self, asked: int, started: float) -> Sequence[Message] | None:
@@ -103,7 +103,7 @@ class Receivers:
         self._has_answered = True
         return messages
 
-    def _take_in(self, messages: Sequence[Message]) -> None:
+    def _accept(self, messages: Sequence[Message]) -> None:
         taken, done = self._intake.add(messages)
         if not taken:
             self._queue.release({message.message_id: message.receipt_handle for message in messages})

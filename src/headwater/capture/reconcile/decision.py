@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import LISTED_EVENT, VANISHED_EVENT
+from headwater.capture.control_events import LISTED_EVENT, VANISHED_EVENT
 from headwater.sources.lister import ListedObject
 from headwater.sources.listing_diff import Comparison, Verdict
 from headwater.sources.object_event import ObjectEvent
@@ -68,7 +68,7 @@ def build_event(compared: Comparison, origin: EventOrigin) -> CapturedEvent:
     of a pass, resumed or not, into one partition, which prevents duplicates.
     """
     event = (
-        _build_vanished(compared.key, origin)
+        _build_absent(compared.key, origin)
         if compared.listed is None
         else _build_listed(compared.listed, origin)
     )
@@ -91,7 +91,7 @@ def _build_listed(listed: ListedObject, origin: EventOrigin) -> ObjectEvent:
     )
 
 
-def _build_vanished(key: str, origin: EventOrigin) -> ObjectEvent:
+def _build_absent(key: str, origin: EventOrigin) -> ObjectEvent:
     return ObjectEvent(
         provider=origin.provider,
         bucket=origin.bucket,

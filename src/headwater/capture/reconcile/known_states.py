@@ -15,14 +15,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.events_table import AppendResult, EventsTable
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REQUESTS,
     RETRACT_EVENT,
     TAGGED_EVENT,
 )
+from headwater.capture.events_table import AppendResult, EventsTable
 from headwater.lake.jvm import explained_lake
 from headwater.sources.listing_diff import KnownState
 
@@ -88,7 +88,7 @@ class KnownStates:
     def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
         with explained_lake(self._events.path):
             for row in ordered.toLocalIterator(prefetchPartitions=True):
-                key, etag, version_id, size, micros, is_gone, is_unheard = row
+                key, etag, version_id, size, micros, may_be_deleted, is_unheard = row
                 time = None if micros is None else _EPOCH + timedelta(microseconds=micros)
                 yield KnownState(
                     key,
@@ -96,7 +96,7 @@ class KnownStates:
                     version_id,
                     size,
                     time,
-                    may_be_gone=bool(is_gone),
+                    may_be_deleted=bool(may_be_deleted),
                     is_unheard=bool(is_unheard),
                 )
 
@@ -104,22 +104,22 @@ class KnownStates:
 def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
     """Select the objects that exist according to the events, one row per key.
 
-    Columns: key, etag, version_id, size, event_time in microseconds, may_be_gone, is_unheard. `seen` has one
-    row per key with `seen_after`.
+    Columns: key, etag, version_id, size, event_time in microseconds, may_be_deleted, is_unheard. `seen` has
+    one row per key with `seen_after`.
     """
     found = _fold_events(events)
     if seen is None:
         found = found.withColumn("seen_after", F.lit(None).cast("timestamp"))
     else:
         found = found.join(seen, "key", "left")
-    is_unheard = F.col("state").isNull() & (F.col("seen_after") >= F.col("told_at"))
+    is_unheard = F.col("state").isNull() & (F.col("seen_after") >= F.col("reported_at"))
     return found.where(F.col("state").isNotNull() | is_unheard).select(
         "key",
         "state.etag",
         "state.version_id",
         "state.size",
         F.unix_micros("state.event_time").alias("event_time"),
-        _may_be_gone().alias("may_be_gone"),
+        _may_be_deleted().alias("may_be_deleted"),
         (is_unheard | F.col("is_overtaken")).alias("is_unheard"),
     )
 
@@ -128,24 +128,26 @@ def _fold_events(events: DataFrame) -> DataFrame:
     """Return for every key its object (`state`, else null), its cleaning, and the time of its last event."""
     grouped = _group_events(events)
     created, removed = F.col("created"), F.col("removed")
-    is_version_gone = F.col("version_removed").isNotNull() & (
+    is_version_deleted = F.col("version_removed").isNotNull() & (
         F.col("version_removed.version_id").eqNullSafe(F.col("created.version_id"))
         & (F.col("version_removed.order") > F.col("created.order"))
     )
     exists = (
         created.isNotNull()
         & (removed.isNull() | (F.col("removed.order") < F.col("created.order")))
-        & ~is_version_gone
+        & ~is_version_deleted
     )
-    told_at = F.when(exists, F.col("created.event_time")).otherwise(
+    reported_at = F.when(exists, F.col("created.event_time")).otherwise(
         F.greatest("removed.event_time", "version_removed.event_time", "created.event_time")
     )
-    listed_later = F.col("listed").isNotNull() & (told_at.isNull() | (F.col("listed.received_at") > told_at))
+    listed_later = F.col("listed").isNotNull() & (
+        reported_at.isNull() | (F.col("listed.received_at") > reported_at)
+    )
     state = F.when(listed_later, F.col("listed")).when(exists, created)
     return grouped.select(
         "key",
         F.when(state["kind"] != "removed", state).alias("state"),
-        F.greatest(told_at, "listed.received_at").alias("told_at"),
+        F.greatest(reported_at, "listed.received_at").alias("reported_at"),
         F.coalesce(
             listed_later & (F.col("version_removed_at") >= F.col("listed.received_at")), F.lit(False)
         ).alias("is_overtaken"),
@@ -173,7 +175,7 @@ def _group_events(events: DataFrame) -> DataFrame:
     )
 
 
-def _may_be_gone() -> Column:
+def _may_be_deleted() -> Column:
     # A newer put has another etag or a later time.
     is_same = F.col("cleaned.etag").eqNullSafe(F.col("state.etag"))
     return is_same & (F.col("cleaned.event_time") >= F.col("state.event_time"))

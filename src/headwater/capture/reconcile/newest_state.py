@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REQUESTS,
@@ -24,7 +24,7 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.sources.listing_diff import KnownState
 from headwater.sources.object_event import ObjectEvent
 
-WISHES = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
+ALL_REQUESTS = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
 """Requests, which do not describe the object under the key."""
 CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
 """Events which announce that headwater itself removes the object."""
@@ -35,15 +35,17 @@ def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, da
 
     `seen` maps a key to the time of the newest event received by a table that observed an object there.
     """
-    telling = [stored for stored in events if stored.event.bucket == bucket and _tells(stored.event)]
-    telling.sort(key=lambda stored: stored.event.key)
+    state_events = [
+        stored for stored in events if stored.event.bucket == bucket and _describes_state(stored.event)
+    ]
+    state_events.sort(key=lambda stored: stored.event.key)
     states = []
-    for key, group in groupby(telling, key=lambda stored: stored.event.key):
-        state, told_at = _find_newest(found := list(group))
+    for key, group in groupby(state_events, key=lambda stored: stored.event.key):
+        state, reported_at = _find_newest(found := list(group))
         if state is not None:
             is_unheard = _is_overtaken(state, found)
             states.append(replace(_to_known(state, _find_cleaning(found)), is_unheard=is_unheard))
-        elif told_at is not None and key in seen and seen[key] >= told_at:
+        elif reported_at is not None and key in seen and seen[key] >= reported_at:
             states.append(KnownState(key, None, is_unheard=True))
     return states
 
@@ -65,8 +67,8 @@ def is_certain_removal(event: ObjectEvent) -> bool:
     return event.version_id in (None, "", "null") or event.event_name.endswith("DeleteMarkerCreated")
 
 
-def _tells(event: ObjectEvent) -> bool:
-    if event.event_name in WISHES:
+def _describes_state(event: ObjectEvent) -> bool:
+    if event.event_name in ALL_REQUESTS:
         return False
     return event.kind in ("created", "restored", "removed") or event.event_name in CLEANINGS
 
@@ -90,12 +92,12 @@ def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, dat
         ]
     )
     times = [event.event_time for event in (removed, of_version, created) if event is not None]
-    told_at = created.event_time if exists and created is not None else max(times, default=None)
+    reported_at = created.event_time if exists and created is not None else max(times, default=None)
     listed = max(listings, key=lambda s: (s.received_at, s.event.event_time), default=None)
     if listed is None:
-        return (created if exists else None), told_at
-    if told_at is not None and listed.received_at <= told_at:
-        return (created if exists else None), told_at
+        return (created if exists else None), reported_at
+    if reported_at is not None and listed.received_at <= reported_at:
+        return (created if exists else None), reported_at
     return (None if listed.event.kind == "removed" else listed.event), listed.received_at
 
 
@@ -115,9 +117,9 @@ def _find_cleaning(events: Sequence[StoredEvent]) -> ObjectEvent | None:
 
 def _to_known(state: ObjectEvent, cleaned: ObjectEvent | None) -> KnownState:
     # A newer put has another etag or a later time.
-    may_be_gone = (
+    may_be_deleted = (
         cleaned is not None and cleaned.etag == state.etag and cleaned.event_time >= state.event_time
     )
     return KnownState(
-        state.key, state.etag, state.version_id, state.size, state.event_time, may_be_gone=may_be_gone
+        state.key, state.etag, state.version_id, state.size, state.event_time, may_be_deleted=may_be_deleted
     )

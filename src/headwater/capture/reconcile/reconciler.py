@@ -71,7 +71,7 @@ class PassLog(Protocol):
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The listing to compare. `name` is `listing` or an inventory's address; `as_of` is the time of an
-    inventory, None for now. `is_gone` is called before an object counts as absent: an inventory may cover a
+    inventory, None for now. `is_absent` is called before an object counts as absent: an inventory may cover a
     part of the bucket, and is hours old.
     """
 
@@ -81,7 +81,7 @@ class Listing:
     provider: str = "s3"
     name: str = LISTING
     as_of: datetime | None = None
-    is_gone: Callable[[str], bool] = lambda _key: True
+    is_absent: Callable[[str], bool] = lambda _key: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Reconciler:
         if compared.listed is not None:
             self._counts["listed"] += 1
         decision = decide(compared, bounds)
-        if decision == "vanished" and not self._listing.is_gone(compared.key):
+        if decision == "vanished" and not self._listing.is_absent(compared.key):
             decision = "unsettled"
         if decision in ("same", "excluded"):
             return

@@ -58,9 +58,9 @@ def render_explanation(found: "Explanation") -> None:
     for name, view in found.tables.items():
         render_text(f"{name}: {_describe(view)}")
     for row in found.quarantine:
-        place = f", line {row['line']}" if row["line"] is not None else ""
-        what = f"{row['reason']}{place}: {row['detail']}"
-        render_text(f"quarantine {row['quarantine_id']}: {row['table']}: {what}")
+        line = f", line {row['line']}" if row["line"] is not None else ""
+        problem = f"{row['reason']}{line}: {row['detail']}"
+        render_text(f"quarantine {row['quarantine_id']}: {row['table']}: {problem}")
 
 
 def _render_events(found: "Explanation") -> None:

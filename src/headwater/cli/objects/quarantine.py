@@ -64,7 +64,7 @@ def list_items(
     names = ("quarantine_id", "quarantined_at", "level", "table", "reason")
     render_table(
         ("id", "time", "level", "table", "reason", "what"),
-        [[*(row[name] for name in names), _describe_place(row)] for row in rows],
+        [[*(row[name] for name in names), _describe_location(row)] for row in rows],
     )
     render_text(f"\n{_count_levels(rows)}. Show one: headwater quarantine show ID")
 
@@ -167,7 +167,7 @@ def _open(ctx: typer.Context) -> "QuarantineReader":
     return QuarantineReader(quarantine_path(settings.lake), options)
 
 
-def _describe_place(row: "Row") -> str:
+def _describe_location(row: "Row") -> str:
     if row["key"] is None:
         return f"message {row['message_id']}" if row["message_id"] else str(row["detail"])
     line = f", line {row['line']}" if row["line"] is not None else ""

@@ -17,14 +17,14 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
 
     Raises `TableBusyError`.
     """
-    from headwater.app.services.presence import hold_for_command
+    from headwater.app.services.writer_lease import hold_for_command
     from headwater.app.source_memory import ensure_same_source
 
     with stop_on_signals(stop) as rearm, ExitStack() as stack:
         if is_writing:
-            presence = stack.enter_context(hold_for_command(app.settings, command, stop.set))
+            lease = stack.enter_context(hold_for_command(app.settings, command, stop.set))
             ensure_same_source(app.settings)
-            presence.add_process(app.find_jvm_process())
+            lease.add_process(app.find_jvm_process())
         _ = app.spark
         rearm()
         yield

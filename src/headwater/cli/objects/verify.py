@@ -125,8 +125,8 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
             render_text(f"{name}: {describe_deep(table.deep)}")
         for reason, count in sorted(table.counts.reasons.items()):
             render_text(f"{name}: {count:,} {reason}")
-        for damage in table.damaged:
-            render_text(f"{name}: corrupt: {damage.describe()}")
+        for corrupt_file in table.damaged:
+            render_text(f"{name}: corrupt: {corrupt_file.describe()}")
         if table.outside.rows:
             render_text(
                 f"{name}: {table.outside.rows:,} rows of {table.outside.objects:,} objects outside the "

@@ -57,7 +57,7 @@ def serve(
         )
         # A reader of the line may connect at once.
         bound.listen(launch.BACKLOG)
-        _tell(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
+        _print_address(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
         if workers == 1:
             launch.serve(launch.build_lake_api(settings, environ, live), bound)
             return
@@ -65,11 +65,11 @@ def serve(
         launch.serve_with_workers(bound, workers, settings, invocation.config_path, invocation.overrides)
 
 
-def _tell(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
-    shown = f"[{host}]" if ":" in host else host
+def _print_address(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
+    url_host = f"[{host}]" if ":" in host else host
     # Flush at once: scripts wait for this line.
     render_text(
-        f"serving index {known.index_version} ({known.points:,} chunks) on http://{shown}:{port}/  (press "
+        f"serving index {known.index_version} ({known.points:,} chunks) on http://{url_host}:{port}/  (press "
         "Ctrl-C to stop)"
     )
     if not has_keys and not _is_loopback(host):

@@ -62,7 +62,7 @@ def plan(
     if policies:
         render_json(build_policies(settings))
         return
-    _show(plan_resources(settings, ProvisioningScope(adopt, prune)), as_json=as_json)
+    _print_plan(plan_resources(settings, ProvisioningScope(adopt, prune)), as_json=as_json)
 
 
 def up(
@@ -91,10 +91,10 @@ def up(
 
     scope = ProvisioningScope(adopt, prune)
     if dry_run:
-        _show(plan_resources(settings, scope), as_json=as_json)
+        _print_plan(plan_resources(settings, scope), as_json=as_json)
         return
-    told = (lambda _: None) if as_json else _render_done
-    report = set_up(settings, scope, probe_seconds=probe_seconds if probe else None, on_action=told)
+    on_action = (lambda _: None) if as_json else _render_done
+    report = set_up(settings, scope, probe_seconds=probe_seconds if probe else None, on_action=on_action)
     if as_json:
         body = {"actions": report.plan.actions, "applied": report.applied, "probe": report.probe}
         render_json({"ok": report.is_good, **body, "warnings": report.plan.warnings})
@@ -129,7 +129,7 @@ def down(
     found = plan_removal(settings, scope)
     is_empty = not found.has_changes and not (prune and found.orphans)
     if dry_run or is_empty:
-        _show(found, as_json=as_json)
+        _print_plan(found, as_json=as_json)
         return
     if not yes:
         doomed = ", ".join(
@@ -144,7 +144,7 @@ def down(
         _render_orphans(found.orphans, pruned=prune)
 
 
-def _show(found: "Plan", *, as_json: bool) -> None:
+def _print_plan(found: "Plan", *, as_json: bool) -> None:
     if as_json:
         render_json(
             {

@@ -83,7 +83,7 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
         failures = 0
         while True:
             try:
-                _show(feed, stop, follow=follow, as_json=as_json)
+                _print_feed(feed, stop, follow=follow, as_json=as_json)
                 failures = 0
             except TableNotFoundError:
                 if not follow:
@@ -122,7 +122,7 @@ def _open_feed(settings: "Settings", name: str, query: "Query", *, per_commit: b
         app.close()
 
 
-def _show(feed: "Feed", stop: threading.Event, *, follow: bool, as_json: bool) -> None:
+def _print_feed(feed: "Feed", stop: threading.Event, *, follow: bool, as_json: bool) -> None:
     """Print one feed. A started commit is completed, whatever signal arrives."""
     for step in feed.poll():
         if as_json:

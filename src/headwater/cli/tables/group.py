@@ -7,14 +7,14 @@ import typer
 
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services, sync
+from headwater.cli.tables.maintenance import check, expiry, metadata
 from headwater.cli.tables.migration import bootstrap, versions
 from headwater.cli.tables.named_table import NamedTable
-from headwater.cli.tables.upkeep import damage, expiry, metadata
 
 # A file of commands is one module with `register(group)` and one entry here, in the order of `--help`.
 COMMANDS: tuple[ModuleType, ...] = (
     inspection,
-    damage,
+    check,
     indexes,
     services,
     expiry,

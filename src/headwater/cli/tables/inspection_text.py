@@ -157,23 +157,26 @@ def sample(points: "Sequence[GrowthPoint]", most: int = _MAX_POINTS) -> "list[Gr
     return [points[round(step * last / (most - 1))] for step in range(most)]
 
 
-def _list_identity(told: "Identity") -> Iterable[tuple[str, str]]:
-    styles = {"hive style": told.hive_style_partitions, "URL encoded": told.url_encoded_partitions}
+def _list_identity(identity: "Identity") -> Iterable[tuple[str, str]]:
+    styles = {"hive style": identity.hive_style_partitions, "URL encoded": identity.url_encoded_partitions}
     style = ", ".join(name for name, on in styles.items() if on)
-    partitions = f"{', '.join(told.partition_fields)}{f' ({style})' if style else ''}"
-    yield "type", f"{told.table_type}, table version {told.table_version}, {told.base_file_format}"
-    yield "record key", ", ".join(told.record_keys) or "generated"
-    yield "partition fields", partitions if told.partition_fields else "none"
-    yield "ordering fields", ", ".join(told.ordering_fields) or "none"
-    yield "merge mode", told.merge_mode or ""
-    yield "payload class", told.payload_class or ""
-    yield "key generator", told.key_generator or ""
-    yield "change data (CDC)", told.cdc
-    yield "Hudi meta fields", "populated" if told.meta_fields else "not populated"
-    yield "partition columns", "dropped from the files" if told.partition_columns_dropped else ""
-    yield "timeline timezone", told.timezone
-    yield "metadata table", ", ".join(told.metadata_partitions) or "none"
-    yield "  being built", ", ".join(told.metadata_partitions_building)
+    partitions = f"{', '.join(identity.partition_fields)}{f' ({style})' if style else ''}"
+    yield (
+        "type",
+        f"{identity.table_type}, table version {identity.table_version}, {identity.base_file_format}",
+    )
+    yield "record key", ", ".join(identity.record_keys) or "generated"
+    yield "partition fields", partitions if identity.partition_fields else "none"
+    yield "ordering fields", ", ".join(identity.ordering_fields) or "none"
+    yield "merge mode", identity.merge_mode or ""
+    yield "payload class", identity.payload_class or ""
+    yield "key generator", identity.key_generator or ""
+    yield "change data (CDC)", identity.cdc
+    yield "Hudi meta fields", "populated" if identity.meta_fields else "not populated"
+    yield "partition columns", "dropped from the files" if identity.partition_columns_dropped else ""
+    yield "timeline timezone", identity.timezone
+    yield "metadata table", ", ".join(identity.metadata_partitions) or "none"
+    yield "  being built", ", ".join(identity.metadata_partitions_building)
 
 
 def _name_state(one: "IndexDefinition") -> str:

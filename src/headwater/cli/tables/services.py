@@ -312,7 +312,7 @@ def open_table(
     headwater's own tables.
     """
     from headwater.app import App
-    from headwater.app.services.presence import hold_for_service
+    from headwater.app.services.writer_lease import hold_for_service
     from headwater.lake.options import owner_options
     from headwater.lake.service_table import ServiceTable
 
@@ -327,11 +327,11 @@ def open_table(
     command = command or ctx.info_name or ""
     with ExitStack() as stack:
         held = hold_for_service(settings, command, [named.name]) if is_writing else nullcontext()
-        presence = stack.enter_context(held)
+        lease = stack.enter_context(held)
         app = stack.enter_context(closing(App(settings)))
-        if presence is not None:
+        if lease is not None:
             _ = app.spark
-            presence.add_process(app.find_jvm_process())
+            lease.add_process(app.find_jvm_process())
         yield ServiceTable(app.spark, address, owner_options(config) if config else {})
 
 

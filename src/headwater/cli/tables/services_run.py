@@ -42,8 +42,8 @@ def run(
     """
     from headwater.app import App
     from headwater.app.preflight import check_before_services
-    from headwater.app.services.presence import hold_for_service
     from headwater.app.services.worker import ServicesWorker, list_served
+    from headwater.app.services.writer_lease import hold_for_service
     from headwater.config.environment import read_environment
 
     settings, environ = Invocation.of(ctx).load_settings(), read_environment()
@@ -53,10 +53,10 @@ def run(
     stop = threading.Event()
     with (
         stop_on_signals(stop) as rearm,
-        hold_for_service(settings, "services run", served) as presence,
+        hold_for_service(settings, "services run", served) as lease,
         closing(app),
     ):
-        presence.add_process(app.find_jvm_process())
+        lease.add_process(app.find_jvm_process())
         rearm()
         worker = ServicesWorker(app, served, lambda report: render_pass(report, as_json=as_json))
         if not once:

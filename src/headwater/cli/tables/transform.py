@@ -47,7 +47,7 @@ def run_transform(
     settings: "Settings", name: str, sample: str | None, *, limit: int, step: int | None
 ) -> "TransformReport":
     """Check, then start Spark and transform. Raises `HeadwaterError`."""
-    from headwater.app.processing.sample import check_step, try_transform
+    from headwater.app.processing.sample import check_transform_number, try_transform
     from headwater.app.scope import build_scope
     from headwater.config.environment import read_environment
     from headwater.lake.s3 import build_storage_options
@@ -55,7 +55,7 @@ def run_transform(
 
     environ = read_environment()
     build_scope(settings, name)
-    check_step(name, settings.tables[name], step)
+    check_transform_number(name, settings.tables[name], step)
     check_processing(settings, environ, only=name)
     from headwater.app import App
 

@@ -41,11 +41,11 @@ def parse_hive_address(text: str) -> HiveAddress:
 
 
 def _parse_server(text: str) -> HiveAddress:
-    place, *parameters = text.removeprefix("jdbc:").split(";")
+    location, *parameters = text.removeprefix("jdbc:").split(";")
     given = dict(_parse_parameter(parameter) for parameter in parameters if parameter)
-    if "," in place:
+    if "," in location:
         raise ValueError("the address names several servers; specify one, or their load balancer")
-    parts = urlsplit(place)
+    parts = urlsplit(location)
     if not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{text!r} is not a valid address")
     is_http = given.get("transportMode") == "http"

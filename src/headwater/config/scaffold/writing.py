@@ -115,11 +115,11 @@ def _render_config(
 ) -> str:
     lake = request.lake or "lake"
     if "://" not in lake:
-        lake = _show_path(Path(lake).expanduser().absolute() if request.lake else folder / lake, folder)
+        lake = _format_path(Path(lake).expanduser().absolute() if request.lake else folder / lake, folder)
     source = (
         _render_s3_source(request)
         if request.source == "s3"
-        else ["  type: local", f"  path: {_quote(_show_path(source_path, folder))}   # the folder to watch"]
+        else ["  type: local", f"  path: {_quote(_format_path(source_path, folder))}   # the folder to watch"]
     )
     example = TableProposal("landing", "**/*.json", "json")
     tables = [line for table in seen or [example] for line in _render_table(table)]
@@ -170,7 +170,7 @@ def _render_table(table: TableProposal) -> list[str]:
     ]
 
 
-def _show_path(path: Path, folder: Path) -> str:
+def _format_path(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
 
 

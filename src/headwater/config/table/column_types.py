@@ -15,7 +15,7 @@ _FORMATS = {
     "vector": frozenset({"json", "json_array", "parquet", "avro", "orc"}),
     "blob": frozenset({"json", "json_array", "parquet", "avro", "orc", "binary"}),
 }
-_STEPS = {
+_EXAMPLE_TRANSFORMS = {
     "vector": "transform: [{sql: \"select *, from_json(text, 'array<double>') as NAME from input\"}]",
     "blob": 'transform: [{sql: "select *, unbase64(text) as NAME from input"}]',
 }
@@ -60,7 +60,7 @@ def iter_column_type_problems(table: TableFields) -> Iterator[Problem]:
 
 def _iter_format_problems(file_format: str, name: str, kind: ColumnType) -> Iterator[str]:
     if file_format not in _FORMATS[kind.name]:
-        step = _STEPS[kind.name].replace("NAME", name)
+        step = _EXAMPLE_TRANSFORMS[kind.name].replace("NAME", name)
         yield f"`format: {file_format}` has no {kind.name}; create it with a transform: `{step}`"
     elif file_format == "binary" and name.lower() != "content":
         yield f"`format: binary` has no column {name!r}; the bytes are in `content`"

@@ -14,7 +14,7 @@ from typing import Protocol
 import structlog
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.own_events import CLEANED_EVENT, TAGGED_EVENT, build_own_event, with_content
+from headwater.capture.control_events import CLEANED_EVENT, TAGGED_EVENT, build_control_event, with_content
 from headwater.errors import ObjectError
 from headwater.ingest.cleaning.decision import CleanDecision
 from headwater.observability.crash_points import crash_point
@@ -144,7 +144,7 @@ def _build_events(decision: CleanDecision, name: str, now: datetime) -> list[Cap
     objects = {entry.object_id: entry for entry in decision.entries}.values()
     return [
         with_content(
-            build_own_event(name, entry.provider, entry.bucket, listed.key, now),
+            build_control_event(name, entry.provider, entry.bucket, listed.key, now),
             "other",
             # The content is the same; only the ledger's etag may have the suffix that no listing contains.
             entry.etag or listed.etag,

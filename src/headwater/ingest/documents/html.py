@@ -73,9 +73,9 @@ class _Collector:
         if isinstance(element, Tag):
             heading = _HEADING.fullmatch(element.name)
             if heading:
-                place = self._place(element)
-                self._end(place)
-                self._begin(element.get_text(" ", strip=True), int(heading[1]), place)
+                offset = self._find_offset(element)
+                self._end(offset)
+                self._begin(element.get_text(" ", strip=True), int(heading[1]), offset)
                 self._parts.append(self._title + "\n")
             elif element.name.lower() in _BLOCKS:
                 self._parts.append("\n")
@@ -86,7 +86,7 @@ class _Collector:
         self._end(len(self._source.text))
         return tuple(self._sections)
 
-    def _place(self, tag: Tag) -> int:
+    def _find_offset(self, tag: Tag) -> int:
         return self._source.line_start((tag.sourceline or 1) - 1) + (tag.sourcepos or 0)
 
     def _end(self, end: int) -> None:

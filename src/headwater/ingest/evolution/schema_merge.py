@@ -80,12 +80,12 @@ class _Merger:
 
     def merge_struct(self, present: StructType, found: StructType, path: str) -> StructType:
         fields = list(present.fields)
-        places = {field.name.lower(): at for at, field in enumerate(fields)}
+        indexes = {field.name.lower(): at for at, field in enumerate(fields)}
         for field in found:
             column = f"{path}{field.name}"
-            at = places.get(field.name.lower())
+            at = indexes.get(field.name.lower())
             if at is None:
-                places[field.name.lower()] = len(fields)
+                indexes[field.name.lower()] = len(fields)
                 fields.append(StructField(field.name, field.dataType))
                 self._note("added", column, None, field.dataType)
                 continue

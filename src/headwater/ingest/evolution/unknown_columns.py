@@ -23,8 +23,10 @@ def has_unknown_fields(
         return _is_any_unknown(F.json_object_keys(text), names)
     # PySpark's type stubs do not accept maps, but Spark does.
     fields = F.from_json(text, _TEXTS)  # type: ignore[arg-type]
-    told = F.map_filter(fields, lambda _, value: ~value.isin("null", "{}", "[]")) if with_values else fields
-    found = _is_any_unknown(F.map_keys(told), names)
+    non_empty = (
+        F.map_filter(fields, lambda _, value: ~value.isin("null", "{}", "[]")) if with_values else fields
+    )
+    found = _is_any_unknown(F.map_keys(non_empty), names)
     for field in nested:
         inside = _has_unknown_inside(fields.getItem(field.name), field.dataType, with_values)
         found = found | F.coalesce(inside, F.lit(False))

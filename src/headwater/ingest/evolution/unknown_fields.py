@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from headwater.ingest.formats.json_values import RepeatedNameError, has_more, refuse_repeated_names
-from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME
+from headwater.ingest.formats.markers import MALFORMED, REPEATED_NAME
 
 _SAMPLES_A_FIELD = 20
 
@@ -174,14 +174,14 @@ def _find_fields(value: dict[str, Any], node: _Fields) -> dict[str, Any]:
     unknown = value.keys() - node.known
     found: dict[str, Any] = {}
     if unknown:
-        found = {name: item for name, item in value.items() if name in unknown and _tells(item)}
+        found = {name: item for name, item in value.items() if name in unknown and _has_content(item)}
     for name, child in node.nested:
         if part := _find(value.get(name), child):
             found[name] = part
     return found
 
 
-def _tells(item: object) -> bool:
+def _has_content(item: object) -> bool:
     return item is not None and item not in ({}, [])
 
 

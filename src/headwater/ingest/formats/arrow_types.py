@@ -85,11 +85,11 @@ class _IncompatibleError(Exception):
 def _index_names(names: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
     pairs = [*enumerate(_make_unique(names)), *enumerate(names)][::-1]
     # Exact names take precedence: of two that differ only in case, each has its own column.
-    exact = {name: index for index, name in pairs} | _first_places(names)
+    exact = {name: index for index, name in pairs} | _first_indexes(names)
     return exact, {name.lower(): index for index, name in pairs}
 
 
-def _first_places(names: Sequence[str]) -> dict[str, int]:
+def _first_indexes(names: Sequence[str]) -> dict[str, int]:
     return {name: index for index, name in reversed(list(enumerate(names)))}
 
 

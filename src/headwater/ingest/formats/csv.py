@@ -11,7 +11,7 @@ from headwater.ingest.formats.column_differences import describe_differences
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.csv_header import has_header
 from headwater.ingest.formats.csv_records import is_record, read_records
-from headwater.ingest.formats.marks import MALFORMED, MARK, UNDECODED, mark_undecodable
+from headwater.ingest.formats.markers import MALFORMED, MARKER, UNDECODED, mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import decode_text
@@ -51,7 +51,7 @@ class CsvFormat:
         """Return the names, from the header or Spark's `_c0`, `_c1` ..., and records without the header."""
         dialect = CsvDialect.from_options(options)
         _, records = _read_records(source, options, dialect)
-        good = [r for r in records[: max_lines + 1] if not r.startswith(MARK) and UNDECODED not in r]
+        good = [r for r in records[: max_lines + 1] if not r.startswith(MARKER) and UNDECODED not in r]
         if records and options.flag("header"):
             names = _name_columns(source.uri, dialect, records[0])
             _check_separator(source.uri, options, names, good[1:])
@@ -92,8 +92,8 @@ def _read_records(
 
 
 def _name_columns(uri: str, dialect: CsvDialect, header: str) -> tuple[str, ...]:
-    if header.startswith(MARK) or UNDECODED in header:
-        what = "an unclosed quote" if header.startswith(MARK) else "bytes that cannot be decoded"
+    if header.startswith(MARKER) or UNDECODED in header:
+        what = "an unclosed quote" if header.startswith(MARKER) else "bytes that cannot be decoded"
         raise ObjectUnreadableError(
             f"{uri} has a header with {what}: {header.removeprefix(MALFORMED).replace(UNDECODED, '?')[:200]}",
             hint="check the reader options `encoding`, `quote` and `escape`",
@@ -153,7 +153,7 @@ def _build_reorder(dialect: CsvDialect, order: ColumnOrder, field_count: int) ->
         pick = lambda fields: (fields[index],)  # noqa: E731 - itemgetter of one gives no tuple
 
     def reorder(record: str) -> str:
-        if record.startswith(MARK):
+        if record.startswith(MARKER):
             return record
         fields = dialect.split_movable(record)
         if fields is None or len(fields) != field_count:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from headwater.ingest.formats.csv_fields import CsvDialect
-from headwater.ingest.formats.marks import MALFORMED
+from headwater.ingest.formats.markers import MALFORMED
 from headwater.ingest.formats.text_lines import JAVA_BLANKS, split_lines
 
 _LINE_END = re.compile(r"(\r\n|\n|\r)")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headwater.errors import ObjectUnreadableError
 from headwater.ingest.formats.json_values import iter_documents, mark_lone_surrogates
-from headwater.ingest.formats.marks import mark_undecodable
+from headwater.ingest.formats.markers import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS, decode_text, split_lines

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME, UNDECODABLE
+from headwater.ingest.formats.markers import MALFORMED, REPEATED_NAME, UNDECODABLE
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # Only the ends of values matter here. Numbers are not converted (Python rejects very long ones), and Spark
@@ -67,11 +67,11 @@ def mark_ambiguous(texts: Sequence[str]) -> Sequence[str]:
 
     Text that is not JSON is left to the parser.
     """
-    marked = {at: mark + text for at, text in enumerate(texts) if (mark := _find_mark(text))}
+    marked = {at: marker + text for at, text in enumerate(texts) if (marker := _find_marker(text))}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
 
 
-def _find_mark(text: str) -> str:
+def _find_marker(text: str) -> str:
     body = text if text[:1] == "{" else text.lstrip()
     try:
         end = _UNIQUE.raw_decode(body)[1]

@@ -1,6 +1,6 @@
 """Text: one row per line, or the whole object with option `wholetext`."""
 
-from headwater.ingest.formats.marks import mark_undecodable
+from headwater.ingest.formats.markers import mark_undecodable
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import decode_text, split_lines

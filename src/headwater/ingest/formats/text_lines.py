@@ -4,7 +4,7 @@ import codecs
 import re
 
 from headwater.errors import ConfigError, ObjectUnreadableError
-from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.markers import UNDECODED
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 # UTF-32 first: its little-endian mark starts with UTF-16's.
@@ -15,7 +15,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_FOREIGN_MAGIC = ((b"PAR1", "Parquet"), (b"Obj\x01", "Avro"), (b"PK\x03\x04", "ZIP"), (b"BZh", "bzip2"))
+_BINARY_MAGIC = ((b"PAR1", "Parquet"), (b"Obj\x01", "Avro"), (b"PK\x03\x04", "ZIP"), (b"BZh", "bzip2"))
 _SAMPLE_CHARS = 64 * 1024
 _JUNK_SHARE = 0.3
 _JUNK = re.compile(f"[\0{UNDECODED}]")
@@ -86,12 +86,12 @@ codecs.register_error(_ERRORS, _replace_undecoded)
 
 
 def _refuse_junk(uri: str, data: bytes, text: str, encoding: str, where: str) -> None:
-    foreign = next((name for magic, name in _FOREIGN_MAGIC if data.startswith(magic)), None)
+    binary_format = next((name for magic, name in _BINARY_MAGIC if data.startswith(magic)), None)
     sample = text[:_SAMPLE_CHARS]
     share = len(_JUNK.findall(sample)) / len(sample)
-    if foreign is None and share < _JUNK_SHARE:
+    if binary_format is None and share < _JUNK_SHARE:
         return
-    what = f"it looks like {foreign}" if foreign else f"{share:.0%} of it cannot be decoded"
+    what = f"it looks like {binary_format}" if binary_format else f"{share:.0%} of it cannot be decoded"
     raise ObjectUnreadableError(
         f"{uri} is not {encoding} text: {what}; {where}",
         hint="set the table's `format` or the reader option `encoding`, or exclude the object with `path`",

@@ -9,7 +9,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from headwater.errors import ObjectUnreadableError
-from headwater.ingest.formats.marks import UNDECODED
+from headwater.ingest.formats.markers import UNDECODED
 from headwater.ingest.formats.protocol import Lines, ObjectData, Sample, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import decode_text

@@ -30,7 +30,7 @@ _RECORD_TRIES = 120
 """Maximum tries for the records of all objects of a batch: one with very many bad ones is excluded whole."""
 _MAX_DETAIL = 400
 
-_MARKS = StructType(
+_MARKERS = StructType(
     [
         StructField("object_index", IntegerType()),
         StructField("row_number", LongType()),
@@ -122,10 +122,10 @@ class BadParts:
         if not known or read.records is None:
             return read
         outcomes = tuple((at, _leave_out(o, known[at]) if at in known else o) for at, o in read.outcomes)
-        marks = [
+        markers = [
             (at, row, reason[:_MAX_DETAIL]) for at, bad in known.items() for row, reason in bad.rows.items()
         ]
-        records = _mark(read.records, marks) if marks else read.records
+        records = _mark(read.records, markers) if markers else read.records
         return replace(read, records=records, outcomes=outcomes)
 
     def forget(self) -> None:
@@ -157,8 +157,8 @@ def _leave_out(outcome: ObjectOutcome, bad: _BadObject) -> ObjectOutcome:
     return replace(outcome, status="quarantined", reason=UNWRITABLE, detail=detail, rows=0, bad_rows=0)
 
 
-def _mark(records: DataFrame, marks: Sequence[tuple[int, int, str]]) -> DataFrame:
-    found = F.broadcast(build_frame(records.sparkSession, marks, _MARKS))
+def _mark(records: DataFrame, markers: Sequence[tuple[int, int, str]]) -> DataFrame:
+    found = F.broadcast(build_frame(records.sparkSession, markers, _MARKERS))
     bad = F.struct(
         F.lit(UNWRITABLE).alias("reason"),
         F.to_json("record").alias("text"),

@@ -25,8 +25,8 @@ from pyspark.sql.types import (
 )
 
 from headwater.capture.position import Position
-from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
     LedgerEntry,
@@ -70,7 +70,7 @@ _SEEN_SCHEMA = StructType(
     ]
 )
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
-_MARKS_KEY = "marks"
+_WATERMARKS_KEY = "marks"
 # Spark evaluates a filter of many ids for every row; more than this are joined instead.
 _FILTER_LIMIT = 200
 
@@ -82,36 +82,40 @@ class Ledger:
         self._spark = spark
         self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("object_id",), ("table",))
         self._lock = threading.Lock()
-        self._marks: dict[str, Mark] | None = None
+        self._watermarks: dict[str, Watermark] | None = None
 
-    def find_mark(self, table: str) -> Mark:
+    def find_watermark(self, table: str) -> Watermark:
         """Return the ledger's watermark for the table."""
         with self._lock:
-            return self._load_marks().get(table, Mark())
+            return self._load_watermarks().get(table, Watermark())
 
-    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
+    def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
         """Commit the states, one per object, and the new watermark. Raises `LakeError`."""
         rows = pa.Table.from_pylist([{"table": table, **asdict(s)} for s in states], schema=_ARROW_SCHEMA)
         frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
-        self.write_frame(table, frame, mark, unique_objects=True)
+        self.write_frame(table, frame, watermark, unique_objects=True)
 
-    def write_frame(self, table: str, frame: DataFrame, mark: Mark, *, unique_objects: bool = False) -> None:
+    def write_frame(
+        self, table: str, frame: DataFrame, watermark: Watermark, *, unique_objects: bool = False
+    ) -> None:
         """Commit rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
         crash_point("before_ledger_commit")
         with self._lock:
-            marks = {**self._load_marks(), table: mark}
-            metadata = {_MARKS_KEY: _format_marks(marks)}
+            watermarks = {**self._load_watermarks(), table: watermark}
+            metadata = {_WATERMARKS_KEY: _format_watermarks(watermarks)}
             self._table.write_frame(frame, metadata, unique_keys=unique_objects)
-            self._marks = marks
+            self._watermarks = watermarks
 
     def forget(self, table: str) -> None:
         """Remove all entries of a table in one commit. Raises `LakeError`."""
         frame = self.read(table)
         with self._lock:
-            marks = {name: mark for name, mark in self._load_marks().items() if name != table}
+            watermarks = {
+                name: watermark for name, watermark in self._load_watermarks().items() if name != table
+            }
             if frame is not None:
-                self._table.delete_frame(frame, {_MARKS_KEY: _format_marks(marks)})
-            self._marks = marks
+                self._table.delete_frame(frame, {_WATERMARKS_KEY: _format_watermarks(watermarks)})
+            self._watermarks = watermarks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """Return the known states of these objects, by object id."""
@@ -162,17 +166,17 @@ class Ledger:
 
     def read(self, table: str) -> DataFrame | None:
         """Return the rows of one data table; None if there are none yet."""
-        if self.find_mark(table) == Mark():
+        if self.find_watermark(table) == Watermark():
             return None
         frame = self._table.read()
         return None if frame is None else frame.where(F.col("table") == table)
 
-    def _load_marks(self) -> dict[str, Mark]:
-        if self._marks is None:
+    def _load_watermarks(self) -> dict[str, Watermark]:
+        if self._watermarks is None:
             timeline = self._table.load_timeline()
-            metadata = timeline.find_metadata(_MARKS_KEY) if timeline.exists() else None
-            self._marks = _parse_marks(metadata or {})
-        return self._marks
+            metadata = timeline.find_metadata(_WATERMARKS_KEY) if timeline.exists() else None
+            self._watermarks = _parse_watermarks(metadata or {})
+        return self._watermarks
 
 
 def _is_seen() -> Column:
@@ -189,14 +193,17 @@ def select_columns() -> list[Any]:
     return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
 
 
-def _format_marks(marks: Mapping[str, Mark]) -> str:
-    texts = {table: (mark.commit, mark.position.to_text(), mark.has_looked) for table, mark in marks.items()}
+def _format_watermarks(watermarks: Mapping[str, Watermark]) -> str:
+    texts = {
+        table: (watermark.commit, watermark.position.to_text(), watermark.has_unconfirmed)
+        for table, watermark in watermarks.items()
+    }
     return json.dumps(texts, sort_keys=True)
 
 
-def _parse_marks(metadata: Mapping[str, str]) -> dict[str, Mark]:
-    found = json.loads(metadata.get(_MARKS_KEY, "{}"))
+def _parse_watermarks(metadata: Mapping[str, str]) -> dict[str, Watermark]:
+    found = json.loads(metadata.get(_WATERMARKS_KEY, "{}"))
     return {
-        table: Mark(commit, Position.parse(position), has_looked)
-        for table, (commit, position, has_looked) in found.items()
+        table: Watermark(commit, Position.parse(position), has_unconfirmed)
+        for table, (commit, position, has_unconfirmed) in found.items()
     }

@@ -35,8 +35,8 @@ class LocalStates:
         found: dict[str, LedgerEntry] = {}
         remaining = iter(object_ids)
         while page := list(islice(remaining, _IDS_A_QUERY)):
-            marks = ",".join("?" * len(page))
-            query = f"SELECT object_id, state FROM states WHERE object_id IN ({marks})"  # noqa: S608 - marks
+            placeholders = ",".join("?" * len(page))
+            query = f"SELECT object_id, state FROM states WHERE object_id IN ({placeholders})"  # noqa: S608 - placeholders
             found.update((name, parse_state_text(text)) for name, text in self._database.execute(query, page))
         return found
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage, StoredEvent
-from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 
 
@@ -59,18 +59,18 @@ class EventLog(Protocol):
         ...
 
 
-class StateMarks(Protocol):
+class StateWatermarks(Protocol):
     """The watermark of each table's stored states. Raises `LakeError`."""
 
-    def find_mark(self, table: str) -> Mark:
+    def find_watermark(self, table: str) -> Watermark:
         """Return the newest commit that the states of a table include."""
         ...
 
 
-class WritableStates(StateMarks, Protocol):
+class WritableStates(StateWatermarks, Protocol):
     """States of objects, stored by table and object. Every method raises `LakeError`."""
 
-    def write(self, table: str, states: Collection[LedgerEntry], mark: Mark) -> None:
+    def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
         """Store the states of a table's objects, and the watermark, in one commit."""
         ...
 
@@ -83,7 +83,7 @@ class WritableStates(StateMarks, Protocol):
         ...
 
 
-class ReadableStates(StateMarks, Protocol):
+class ReadableStates(StateWatermarks, Protocol):
     """The stored states for readers."""
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:

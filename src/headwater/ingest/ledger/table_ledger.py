@@ -12,9 +12,9 @@ from headwater.capture.position import Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.ledger.local_states import LocalStates
-from headwater.ingest.ledger.mark import Mark
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, decode_outcomes, encode_outcomes
 from headwater.ingest.ledger.protocol import CommittedTable, EventLog, ReadableStates, WritableStates
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, is_found
 from headwater.ingest.planning.observation import is_cleaning, is_from_listing
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -59,18 +59,18 @@ class TableLedger:
         self._table = table
         self._events = events
         self._clock = clock
-        self._loaded: Mark | None = None
+        self._loaded: Watermark | None = None
         self._states: LocalStates | None = None
         self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
         self._unwritten_since: float | None = None
-        self._has_looked = False
+        self._has_unconfirmed = False
 
     @property
-    def has_looked(self) -> bool:
+    def has_unconfirmed(self) -> bool:
         """True if content was found without a notification, which may still arrive."""
-        return self._has_looked or self._load().has_looked
+        return self._has_unconfirmed or self._load().has_unconfirmed
 
     def find_states(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """Return the states of the objects that the table has applied; omit unknown objects."""
@@ -91,7 +91,7 @@ class TableLedger:
         self._groups[-1].outcomes += outcomes
         for outcome in outcomes:
             self._recent[outcome.stored.event.object_id].append(outcome)
-            self._has_looked = self._has_looked or _is_unnamed(outcome)
+            self._has_unconfirmed = self._has_unconfirmed or _is_unnamed(outcome)
 
     @property
     def uncommitted(self) -> int:
@@ -130,9 +130,9 @@ class TableLedger:
         if not carried or self._position is None:
             return
         newest = self._resolve_instants(carried)
-        self._write(carried, Mark(newest, self._position, self.has_looked))
+        self._write(carried, Watermark(newest, self._position, self.has_unconfirmed))
 
-    def _write(self, carried: Sequence[Group], mark: Mark) -> None:
+    def _write(self, carried: Sequence[Group], watermark: Watermark) -> None:
         outcomes = [outcome for group in carried for outcome in group.outcomes]
         local = self._open_states()
         known = local.find({outcome.stored.event.object_id for outcome in outcomes})
@@ -142,9 +142,9 @@ class TableLedger:
                 object_id = outcome.stored.event.object_id
                 prior = states.get(object_id) or known.get(object_id)
                 states[object_id] = apply_outcome(prior, outcome, group.instant)
-        self._ledger.write(self._name, states.values(), mark)
+        self._ledger.write(self._name, states.values(), watermark)
         local.put(states.values())
-        self._loaded = mark
+        self._loaded = watermark
         self._groups = self._groups[-1:]
         self._recent.clear()
         for outcome in self._groups[-1].outcomes:
@@ -174,33 +174,35 @@ class TableLedger:
             hint="another process may have rolled the table back; restart headwater to rebuild the ledger",
         )
 
-    def _load(self) -> Mark:
+    def _load(self) -> Watermark:
         if self._loaded is None:
-            mark = self._ledger.find_mark(self._name)
-            if mark.commit and not self._table.load_timeline().has_completed(mark.commit):
+            watermark = self._ledger.find_watermark(self._name)
+            if watermark.commit and not self._table.load_timeline().has_completed(watermark.commit):
                 # The ledger's newer entries would count as done, and never be read again.
                 log.warning("table was rolled back; rebuilding its ledger", table=self._name)
                 self._ledger.forget(self._name)
-                mark = Mark()
-            self._loaded = mark
-            self._catch_up(mark)
+                watermark = Watermark()
+            self._loaded = watermark
+            self._catch_up(watermark)
         return self._loaded
 
-    def _catch_up(self, mark: Mark) -> None:
+    def _catch_up(self, watermark: Watermark) -> None:
         """Write the outcomes of the table's commits after the watermark."""
         waiting: list[Group] = []
-        for group, end in iter_unwritten(self._table, self._events, mark):
+        for group, end in iter_unwritten(self._table, self._events, watermark):
             waiting.append(group)
-            self._has_looked = end.has_looked
-            mark = end
+            self._has_unconfirmed = end.has_unconfirmed
+            watermark = end
             if sum(len(group.outcomes) for group in waiting) >= _FLUSH_OUTCOMES:
-                self._write(waiting, mark)
+                self._write(waiting, watermark)
                 waiting = []
         if waiting:
-            self._write(waiting, mark)
+            self._write(waiting, watermark)
 
 
-def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Iterator[tuple[Group, Mark]]:
+def iter_unwritten(
+    table: CommittedTable, events: EventLog, watermark: Watermark
+) -> Iterator[tuple[Group, Watermark]]:
     """Yield outcomes of a data table's commits after the watermark, in order, each with its new watermark.
 
     Raises `LakeError` if an event that a commit names does not exist.
@@ -208,18 +210,18 @@ def iter_unwritten(table: CommittedTable, events: EventLog, mark: Mark) -> Itera
     timeline = table.load_timeline()
     if not timeline.exists():
         return
-    found = _EventFinder(events, mark.position)
-    has_looked = mark.has_looked
-    for commit, metadata in timeline.iter_metadata(mark.commit):
+    found = _EventFinder(events, watermark.position)
+    has_unconfirmed = watermark.has_unconfirmed
+    for commit, metadata in timeline.iter_metadata(watermark.commit):
         if "checkpoint" not in metadata:
             continue
         logged = decode_outcomes(metadata)
         by_id = found.find({entry.event_id for entry in logged})
         group = Group([entry.to_outcome(by_id[entry.event_id]) for entry in logged], "", commit.requested)
-        has_looked = has_looked or any(map(_is_unnamed, group.outcomes))
+        has_unconfirmed = has_unconfirmed or any(map(_is_unnamed, group.outcomes))
         position = Position.parse(metadata["checkpoint"])
         found.forget(position)
-        yield group, Mark(commit.completed, position, has_looked)
+        yield group, Watermark(commit.completed, position, has_unconfirmed)
 
 
 def load_newest_states(
@@ -231,7 +233,7 @@ def load_newest_states(
     """
     outcomes = [
         (outcome, group.instant)
-        for group, _ in iter_unwritten(table, events, ledger.find_mark(name))
+        for group, _ in iter_unwritten(table, events, ledger.find_watermark(name))
         for outcome in group.outcomes
     ]
     states = ledger.read_states(name, {outcome.stored.event.object_id for outcome, _ in outcomes})

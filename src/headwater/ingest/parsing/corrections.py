@@ -69,7 +69,7 @@ class Corrections:
         self._dates = {f.name for f in schema if isinstance(f.dataType, DateType) and not has_format}
         self._floats = {f.name for f in schema if isinstance(f.dataType, DoubleType | FloatType)}
         self._scales = {f.name: f.dataType.scale for f in schema if isinstance(f.dataType, DecimalType)}
-        self._looked_at = texts = (
+        self._inspected = texts = (
             self._times | self._numbers | self._floats | self._dates | self._scales.keys()
         )
         self.text_schema = StructType(
@@ -81,19 +81,19 @@ class Corrections:
     @property
     def are_needed(self) -> bool:
         """True if a column may need a correction."""
-        return bool(self._looked_at or self._has_infinite)
+        return bool(self._inspected or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
         """Return the struct of columns and corrupt text, of a record parsed by its schema and as text."""
-        if not self._looked_at:
+        if not self._inspected:
             return _let(typed, lambda found: self._build(value, found, None))
 
         def correct(found: Column) -> Column:
             suspicious = found.getField(CORRUPT).isNotNull()
             if self._suspicion:
                 suspicious = suspicious | value.rlike(self._suspicion)
-            looked_at = _let(F.when(suspicious, as_texts), lambda texts: self._build(value, found, texts))
-            return F.when(suspicious, looked_at).otherwise(self._build(value, found, None))
+            inspected = _let(F.when(suspicious, as_texts), lambda texts: self._build(value, found, texts))
+            return F.when(suspicious, inspected).otherwise(self._build(value, found, None))
 
         return _let(typed, correct)
 
@@ -115,7 +115,7 @@ class Corrections:
         """Return the value of a column, and whether it does not fit (None: it does)."""
         name, kind, found = field.name, field.dataType, typed.getField(field.name)
         misfit: Column | None = None
-        if texts is not None and name in self._looked_at:
+        if texts is not None and name in self._inspected:
             found = self._correct_text(field, found, texts.getField(name))
             misfit = texts.getField(name).isNotNull() & found.isNull()
         elif texts is not None:

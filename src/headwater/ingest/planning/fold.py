@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from headwater.capture.own_events import TAGGED_EVENT
+from headwater.capture.control_events import TAGGED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision, Reason, is_folder_marker
 from headwater.ingest.planning.ledger_entry import (
@@ -67,11 +67,11 @@ def fold(
         if any(is_retract(stored.event) for stored in found):
             decisions += [_decide_excluded(stored, state) for stored in found]
             continue
-        marks = [_decide_mark(stored, state) for stored in found if is_cleaning(stored.event)]
-        if state is not None and any(mark.reason in ("cleaned", "tagged") for mark in marks):
+        cleanings = [_decide_cleaning(stored, state) for stored in found if is_cleaning(stored.event)]
+        if state is not None and any(cleaning.reason in ("cleaned", "tagged") for cleaning in cleanings):
             state = replace(state, reason="cleaned")
         rest = [stored for stored in found if not is_cleaning(stored.event)]
-        decisions += marks
+        decisions += cleanings
         decisions += _decide_mirror(rest, state) if rules.mirrors else _decide_log(rest, state, rules)
     return decisions
 
@@ -81,7 +81,7 @@ def _decide_excluded(stored: StoredEvent, state: LedgerEntry | None) -> Decision
     return Decision(stored, "retract" if is_known else "skip", "filtered")
 
 
-def _decide_mark(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
+def _decide_cleaning(stored: StoredEvent, state: LedgerEntry | None) -> Decision:
     """Decide for the announcement that the object may leave the bucket: it concerns the content it names."""
     is_meant = (
         state is not None and state.status in ("ingested", "skipped") and names_content_of(stored, state)
@@ -164,7 +164,7 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
     decisions = []
     for stored in events:
         reason = _find_log_reason(stored, state, rules)
-        if reason is None and _is_told(stored, last):
+        if reason is None and _is_covered_by_last(stored, last):
             reason = "superseded"
         if reason is not None:
             kept = state.rows if state and reason == "already_ingested" and is_sent(stored) else 0
@@ -175,7 +175,7 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
     return decisions
 
 
-def _is_told(stored: StoredEvent, last: StoredEvent | None) -> bool:
+def _is_covered_by_last(stored: StoredEvent, last: StoredEvent | None) -> bool:
     """True if the last event of the batch names the content, or shows that it is no longer readable."""
     event = stored.event
     if is_from_listing(stored):

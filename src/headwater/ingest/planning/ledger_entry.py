@@ -157,7 +157,7 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         changes |= _advance(known, stored)
     if _confirms(known, outcome):
         changes["looked"] = False
-    if (is_found(outcome) and outcome.version) or _is_shown(known, stored):
+    if (is_found(outcome) and outcome.version) or _is_observed_by_listing(known, stored):
         # The read came after the event, so later than this.
         changes["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
     if _counts(known, outcome):
@@ -174,7 +174,7 @@ def _is_without_content(outcome: ObjectOutcome) -> bool:
     return outcome.reason == "removal_ignored" or is_deleted
 
 
-def _is_shown(known: LedgerEntry, stored: StoredEvent) -> bool:
+def _is_observed_by_listing(known: LedgerEntry, stored: StoredEvent) -> bool:
     """True if the current content was observed by listing."""
     return is_from_listing(stored) and not is_request(stored.event) and names_content_of(stored, known)
 

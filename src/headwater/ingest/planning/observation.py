@@ -7,7 +7,7 @@ It is a reason to read the object, and its offset decides nothing.
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     DROP_EVENT,
     REPAIR_EVENT,
@@ -79,9 +79,9 @@ def order_events(found: Iterable[_T], stored: Callable[[_T], StoredEvent]) -> li
     a listing or a request found by reading come last: they were read after the others were sent.
     """
 
-    def place(one: _T) -> tuple[bool, str, SortKey]:
+    def to_order_key(one: _T) -> tuple[bool, str, SortKey]:
         event = stored(one)
         is_late = is_from_listing(event) and not is_cleaning(event.event)
         return (is_late, event.received_at.isoformat() if is_late else "", sort_key(event))
 
-    return sorted(found, key=place)
+    return sorted(found, key=to_order_key)

@@ -62,13 +62,13 @@ def find_outdated(plan: BatchPlan, outcomes: Sequence[ObjectOutcome], rules: Fol
             continue
         state, is_asked = plan.states.get(event.object_id), is_repair(event)
         if outcome.stored.event_id in excluded:
-            is_gone = state is not None
+            is_outdated = state is not None
         elif rules.mirrors:
-            is_gone = is_asked or (state is not None and state.rows > 0)
+            is_outdated = is_asked or (state is not None and state.rows > 0)
         else:
             # Rows of an append are new for each read: those of the same content are removed.
-            is_gone = is_asked and not rules.merges
-        if is_gone:
+            is_outdated = is_asked and not rules.merges
+        if is_outdated:
             outdated.append(Outdated(outcome, is_replaced=is_asked))
     return outdated
 

@@ -15,7 +15,7 @@ from headwater.ingest.committed_state import CommittedState
 from headwater.ingest.lineage import LINEAGE_COLUMNS, build_lineage
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.processing.processor import BatchProcessor, explained_steps
+from headwater.ingest.processing.processor import BatchProcessor, explained_transforms
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
@@ -99,7 +99,7 @@ class TransformPreview:
         for number, (label, after) in enumerate(self._processor.chain.iter_apply(frame, SOURCE), 1):
             if number > last:
                 return
-            with explained_steps(self._name, [label]):
+            with explained_transforms(self._name, [label]):
                 yield _collect(number, label, after, limit)
 
 

@@ -52,7 +52,7 @@ class BatchProcessor:
         if read.records is None or not lineages:
             return read
         try:
-            with explained_steps(self._name, self.chain.labels):
+            with explained_transforms(self._name, self.chain.labels):
                 if self.records.is_active:
                     read = self._transform(read, lineages)
                 if self._checks.judges and read.records is not None:
@@ -111,7 +111,7 @@ class BatchProcessor:
 
 
 @contextmanager
-def explained_steps(table: str, labels: Sequence[str]) -> Iterator[None]:
+def explained_transforms(table: str, labels: Sequence[str]) -> Iterator[None]:
     """Raise `TransformError` for Spark's errors in transforms; Spark does not name the transform."""
     try:
         yield

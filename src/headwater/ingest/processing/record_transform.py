@@ -64,7 +64,7 @@ class RecordTransform:
             F.struct(*self._list_fields(names)).alias("record"),
             F.lit(None).cast("string").alias("corrupt"),
             F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
-            self.checks.build_mark(after).alias(_DETAIL),
+            self.checks.build_failure_column(after).alias(_DETAIL),
         )
         schema = StructType([field for field in after.schema if field.name in names])
         bad = build_bad_record(schema, RowAddress.of(self.config), types)

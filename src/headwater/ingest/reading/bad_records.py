@@ -11,7 +11,7 @@ from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
 from headwater.ingest.columns.row_address import AMBIGUOUS_KEY, BAD_PARTITION, RowAddress
-from headwater.ingest.formats import marks
+from headwater.ingest.formats import markers
 from headwater.ingest.parsing.epochs import EARLIEST, LATEST
 from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -20,8 +20,8 @@ from headwater.lake.logical_types.columns import find_declared, find_fault
 
 UNPARSABLE = "unparsable"
 OUT_OF_RANGE = "out_of_range"
-UNDECODABLE = marks.REASONS[marks.UNDECODABLE]
-REPEATED_NAME = marks.REASONS[marks.REPEATED_NAME]
+UNDECODABLE = markers.REASONS[markers.UNDECODABLE]
+REPEATED_NAME = markers.REASONS[markers.REPEATED_NAME]
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
@@ -95,9 +95,9 @@ def build_bad_record(
 
 
 def _build_corrupt(text: Column) -> Column:
-    unmarked, found = F.substr(text, F.lit(len(marks.MALFORMED) + 1)), _build(UNPARSABLE, text)
-    for mark, reason in marks.REASONS.items():
-        found = F.when(text.startswith(mark), _build(reason, unmarked)).otherwise(found)
+    unmarked, found = F.substr(text, F.lit(len(markers.MALFORMED) + 1)), _build(UNPARSABLE, text)
+    for marker, reason in markers.REASONS.items():
+        found = F.when(text.startswith(marker), _build(reason, unmarked)).otherwise(found)
     return found
 
 

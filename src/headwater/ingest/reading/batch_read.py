@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.reading.object_reader import Records, look_through
+from headwater.ingest.reading.object_reader import Records, scan_records
 from headwater.ingest.reading.resolution import FindIngested, ReadRequest, SeenObject, resolve_reads
 
 ReadObjects = Callable[[Sequence[ReadRequest]], Records]
@@ -67,6 +67,6 @@ class _Reads:
         if not records.is_at_hand:
             records.frame.persist(StorageLevel.MEMORY_AND_DISK)
         self.frames.append(records.frame)
-        seen = look_through(records)
+        seen = scan_records(records)
         self.bad = None if self.bad is None or seen.bad is None else [*self.bad, *seen.bad]
         return seen.objects

@@ -72,7 +72,7 @@ class LargeObjectReader:
         odd = {block.object_index for block in blocks if block.is_odd}
         known = {block.object_index for block in blocks} - odd
         flagged = {block.object_index for block in blocks if block.has_unknown}
-        findings = LargeSampler(self._config, self._scan).look(
+        findings = LargeSampler(self._config, self._scan).sample(
             [request for request in scanned if request.object_index in known], flagged
         )
         known -= findings.whole
@@ -131,8 +131,20 @@ class LargeObjectReader:
             ref = request.ref
             # Blank lines and headers are not records yet: callers that need rows must count.
             sample = samples.get(request.object_index) if self._config.reports else None
-            told = sample.to_text() if sample else None
-            outcome = ("read", None, None, ref.size, None, ref.etag, ref.version_id, None, None, None, told)
+            sample_text = sample.to_text() if sample else None
+            outcome = (
+                "read",
+                None,
+                None,
+                ref.size,
+                None,
+                ref.etag,
+                ref.version_id,
+                None,
+                None,
+                None,
+                sample_text,
+            )
             rows.append((request.object_index, None, None, None, outcome, *rescued))
         schema = (
             StructType()

@@ -40,21 +40,21 @@ class LargeSampler:
         self._scan = scan
         self._known = to_arrow_schema(config.schema)
 
-    def look(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
+    def sample(self, requests: Sequence[ReadRequest], flagged: set[int]) -> LargeFindings:
         """Sample the objects; records of `flagged` ones may have unknown names, never in columns formats."""
         config, findings = self._config, LargeFindings()
         if not requests or not (config.reports or config.rescues):
             return findings
         if config.file_format == "json":
-            self._look_at_records([r for r in requests if r.object_index in flagged], findings)
+            self._sample_records([r for r in requests if r.object_index in flagged], findings)
         elif config.file_format == "csv":
             for request in requests:
-                self._look_at_header(request, findings)
+                self._sample_header(request, findings)
         elif config.file_format not in LINE_FORMATS:
-            self._look_at_footers(requests, findings)
+            self._sample_footers(requests, findings)
         return findings
 
-    def _look_at_records(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
+    def _sample_records(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
         if not requests:
             return
         scanner = FieldScanner(self._known, self._config.ignored)
@@ -65,7 +65,7 @@ class LargeSampler:
             if found.sample:
                 findings.samples[index] = SchemaSample(records=found.sample)
 
-    def _look_at_header(self, request: ReadRequest, findings: LargeFindings) -> None:
+    def _sample_header(self, request: ReadRequest, findings: LargeFindings) -> None:
         head = self._scan.read_head(request, 1)
         options = ReaderOptions(self._config.options)
         dialect = CsvDialect.from_options(options)
@@ -82,7 +82,7 @@ class LargeSampler:
         if self._config.rescues:
             findings.whole.add(request.object_index)
 
-    def _look_at_footers(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
+    def _sample_footers(self, requests: Sequence[ReadRequest], findings: LargeFindings) -> None:
         # Usually none has any, and one job checks all.
         if self._sample_columns(requests) is None:
             return

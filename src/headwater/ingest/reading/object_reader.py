@@ -22,7 +22,7 @@ from headwater.config.file_format import COMPRESSION_SUFFIXES
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
-from headwater.ingest.formats.marks import MARK
+from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.reading.handful import fetch_here
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
@@ -106,9 +106,9 @@ class ObjectReader:
     """Builds lazy frames `(object_index, row_number, record, corrupt, outcome)`.
 
     `record` is a struct of the data columns. `corrupt` is the text of a record that does not fit them, which
-    may start with a mark (see `formats.marks`). One row per object has only `outcome` (see `object_fetch`).
-    If the table rescues, there are two more columns. `rescued` is JSON of values that `record` lacks.
-    `misfit` is the record's text if it lacks them because of their types.
+    may start with a marker (see `formats.markers`). One row per object has only `outcome` (see
+    `object_fetch`). If the table rescues, there are two more columns. `rescued` is JSON of values that
+    `record` lacks. `misfit` is the record's text if it lacks them because of their types.
     """
 
     def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
@@ -199,7 +199,7 @@ class RecordParsing:
         is_record, parsed = F.col("outcome").isNull(), F.col("parsed")
         corrupt = self._parser.build_corrupt(parsed)
         if config.file_format not in COLUMN_FORMATS:
-            corrupt = F.when(F.col("value").startswith(MARK), F.col("value")).otherwise(corrupt)
+            corrupt = F.when(F.col("value").startswith(MARKER), F.col("value")).otherwise(corrupt)
         self._parsed = F.when(is_record, self._parser.build_record(F.col("value")))
         self._columns = [
             F.col("object_index"),
@@ -236,7 +236,7 @@ class _Rescue:
             )
         )
         text, misfits = (no_text if is_typed else F.col("value")), F.col("misfits")
-        self._misfits = F.when(F.col("corrupt").isNotNull() & ~F.col("corrupt").startswith(MARK), built)
+        self._misfits = F.when(F.col("corrupt").isNotNull() & ~F.col("corrupt").startswith(MARKER), built)
         self._columns = [
             *(F.col(name) for name in ("object_index", "row_number", "record")),
             F.when(misfits.isNull(), F.col("corrupt")).alias("corrupt"),
@@ -261,12 +261,12 @@ class SeenRecords:
     bad: Sequence[Row] | None
 
 
-def look_through(records: Records) -> SeenRecords:
+def scan_records(records: Records) -> SeenRecords:
     """Scan the frame, which persists it; count by object only if needed."""
     if records.is_at_hand:
         # Spark evaluates local rows during planning if the plan has only column expressions.
-        told = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
-        rows = told.select("object_index", "outcome", "corrupt").collect()
+        reported = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
+        rows = reported.select("object_index", "outcome", "corrupt").collect()
         outcomes = [row for row in rows if row["outcome"] is not None]
         return _count_at_hand(outcomes, [row for row in rows if row["outcome"] is None])
     return _observe(records.frame)

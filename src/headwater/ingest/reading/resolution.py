@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.capture.own_events import LISTED_EVENT
+from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.hints.record_shape import describe_shape
@@ -99,8 +99,8 @@ def resolve_reads(
     table. If it is there, it is not ingested again; a repair replaces it.
     """
     named = {_state(d.stored) for d in decisions if d.action == "read" and is_sent(d.stored)}
-    doubtful = {d.stored.event_id for d in decisions if d.may_exist}
-    reading = _Resolution(fetch, find_ingested, named, doubtful)
+    possible_duplicates = {d.stored.event_id for d in decisions if d.may_exist}
+    reading = _Resolution(fetch, find_ingested, named, possible_duplicates)
     requests = reading.drop_ingested(build_requests(decisions))
     for attempt in range(1, _ATTEMPTS + 1):
         if not requests:
@@ -117,12 +117,16 @@ class _Resolution:
     """The reads of one batch, and their results so far."""
 
     def __init__(
-        self, fetch: Fetch, find_ingested: FindIngested, named: set[ContentState], doubtful: set[str]
+        self,
+        fetch: Fetch,
+        find_ingested: FindIngested,
+        named: set[ContentState],
+        possible_duplicates: set[str],
     ) -> None:
         self._fetch = fetch
         self._find_ingested = find_ingested
         self._taken = named
-        self._doubtful = doubtful
+        self._possible_duplicates = possible_duplicates
         self.resolved: list[ResolvedRead] = []
 
     def drop_ingested(self, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
@@ -160,7 +164,7 @@ class _Resolution:
         return again
 
     def _may_exist(self, request: ReadRequest) -> bool:
-        return request.stored.event_id in self._doubtful
+        return request.stored.event_id in self._possible_duplicates
 
     def _is_unsure(self, request: ReadRequest) -> bool:
         """True if the content may have been ingested for another reason than its own notification."""
@@ -178,7 +182,11 @@ class _Resolution:
         """Resolve to content that the table has, or that another event of the batch ingests."""
         state = _state_of(ref)
         outcome = build_already_ingested(
-            request.stored, state, ref.etag or "", looked=_is_looked(request), kept=known.get(state, 0)
+            request.stored,
+            state,
+            ref.etag or "",
+            looked=_reads_current_content(request),
+            kept=known.get(state, 0),
         )
         self.resolved.append(ResolvedRead(NO_RECORDS, outcome))
 
@@ -215,7 +223,7 @@ def _state_of(ref: ObjectRef) -> ContentState:
     return (ref.bucket, ref.key, name_version(ref.version_id, ref.etag))
 
 
-def _is_looked(request: ReadRequest) -> bool:
+def _reads_current_content(request: ReadRequest) -> bool:
     """True if the content found is the current one, which need not be the event's."""
     return request.is_current or (is_from_listing(request.stored) and not names_version(request.stored.event))
 
@@ -250,5 +258,5 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
         bad_rows=bad,
         version=name_version(found.version_id, found.etag),
         etag=found.etag or "",
-        looked=_is_looked(request),
+        looked=_reads_current_content(request),
     )

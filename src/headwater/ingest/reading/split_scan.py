@@ -16,7 +16,7 @@ from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.formats.json_values import COMMENT, LONE_SURROGATE
-from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.markers import MALFORMED, UNDECODABLE
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS
 from headwater.ingest.lineage import build_uri

@@ -32,5 +32,5 @@ def keep_last(rows: DataFrame, key: Sequence[str]) -> DataFrame:
     """
     last_first = (F.desc(EVENT_TIME), F.desc(OBJECT), F.desc(ROW))
     of_key = Window.partitionBy(*(F.col(f"`{name}`") for name in key)).orderBy(*last_first)
-    place = "_headwater_place"
-    return rows.withColumn(place, F.row_number().over(of_key)).where(F.col(place) == 1).drop(place)
+    rank = "_headwater_rank"
+    return rows.withColumn(rank, F.row_number().over(of_key)).where(F.col(rank) == 1).drop(rank)

@@ -15,17 +15,17 @@ from headwater.lake.table import Table
 # Spark evaluates a filter of many objects for every row; more than this are joined instead.
 _FILTER_LIMIT = 200
 
-_GONE_SCHEMA = StructType(
+_OUTDATED_SCHEMA = StructType(
     [
         StructField(OBJECT, StringType()),
-        StructField("gone_event", StringType()),
-        StructField("is_gone", BooleanType()),
+        StructField("outdated_event", StringType()),
+        StructField("is_outdated", BooleanType()),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class OutdatedRows:
     """The outdated rows of one object: all of them, or those written for these events."""
 
     uri: str
@@ -33,40 +33,40 @@ class Gone:
 
 
 def build_deletes(
-    table: Table, gone: Sequence[Gone], new_rows: DataFrame | None, keys: Sequence[str]
+    table: Table, outdated_rows: Sequence[OutdatedRows], new_rows: DataFrame | None, keys: Sequence[str]
 ) -> DataFrame:
     """Return the objects' stored rows, marked as deleted, except those that `new_rows` replaces.
 
     `keys` are the columns that identify a row: record key and partition.
     """
-    stored = _drop_own(read_stored(table, gone))
+    stored = _drop_own(read_stored(table, outdated_rows))
     if new_rows is not None:
         rewritten = new_rows.select(*(F.col(f"`{name}`").alias(f"new_{at}") for at, name in enumerate(keys)))
         # True of all of them. Without it Spark joins all stored rows with the new ones, which sorts the
         # table. With it, Spark joins only the affected rows.
-        same = F.col("is_gone")
+        same = F.col("is_outdated")
         for at, name in enumerate(keys):
             same = same & F.col(f"`{name}`").eqNullSafe(F.col(f"new_{at}"))
         stored = stored.join(rewritten, on=same, how="left_anti")
     # Null in all other rows: Hudi adds no non-nullable column to a table.
-    return stored.drop("is_gone").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
+    return stored.drop("is_outdated").withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
 
 
-def read_stored(table: Table, gone: Sequence[Gone]) -> DataFrame:
-    """Return the stored rows of the objects, with Hudi's own columns and `is_gone`, which is true."""
+def read_stored(table: Table, outdated_rows: Sequence[OutdatedRows]) -> DataFrame:
+    """Return the stored rows of the objects, with Hudi's own columns and `is_outdated`, which is true."""
     stored = table.read()
-    if len(gone) <= _FILTER_LIMIT:
+    if len(outdated_rows) <= _FILTER_LIMIT:
         # Pushed down to the scan, which skips whole files by their statistics.
-        stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in gone]))
+        stored = stored.where(F.col(OBJECT).isin([entry.uri for entry in outdated_rows]))
     entries = [
         (entry.uri, event_id, True)
-        for entry in gone
+        for entry in outdated_rows
         for event_id in (entry.event_ids if entry.event_ids is not None else (None,))
     ]
-    wanted = build_frame(table.spark, entries, _GONE_SCHEMA)
+    wanted = build_frame(table.spark, entries, _OUTDATED_SCHEMA)
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
-    is_write = F.col("gone_event").isNull() | (F.col("gone_event") == F.col(EVENT_ID))
-    return joined.where(is_write).select(*(F.col(f"`{name}`") for name in stored.columns), "is_gone")
+    is_write = F.col("outdated_event").isNull() | (F.col("outdated_event") == F.col(EVENT_ID))
+    return joined.where(is_write).select(*(F.col(f"`{name}`") for name in stored.columns), "is_outdated")
 
 
 def _drop_own(stored: DataFrame) -> DataFrame:

@@ -17,7 +17,7 @@ from headwater.ingest.planning.outdated import (
     choose_replaced,
 )
 from headwater.ingest.planning.verification import WriteCounts
-from headwater.ingest.writing.retraction import Gone
+from headwater.ingest.writing.retraction import OutdatedRows
 from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
 from headwater.sources.object_event import name_version
@@ -46,15 +46,15 @@ class StoredContents:
         _add_undigested(refs, found)
         return found
 
-    def list_gone(self, outdated: Sequence[Outdated]) -> list[Gone]:
+    def list_outdated_rows(self, outdated: Sequence[Outdated]) -> list[OutdatedRows]:
         """Convert outdated contents to rows of the table."""
         repaired = [entry for entry in outdated if entry.is_replaced and not self._rules.mirrors]
         replaced = self._choose_replaced(repaired)
-        gone = []
+        outdated_rows = []
         for entry in outdated:
             uri = _address(entry)
-            gone.append(Gone(uri, replaced.get(uri) if entry in repaired else None))
-        return gone
+            outdated_rows.append(OutdatedRows(uri, replaced.get(uri) if entry in repaired else None))
+        return outdated_rows
 
     def _choose_replaced(self, repaired: Sequence[Outdated]) -> dict[str, frozenset[str]]:
         if not repaired:

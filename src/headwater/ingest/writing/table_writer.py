@@ -26,7 +26,7 @@ from headwater.ingest.lineage import (
 )
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
-from headwater.ingest.writing.retraction import Gone, build_deletes, read_stored
+from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions
@@ -70,23 +70,28 @@ class TableWriter:
         return self._record_key if is_global else (*self._record_key, *self._config.partition)
 
     def write(
-        self, read: BatchRead | None, gone: Sequence[Gone], metadata: Mapping[str, str], *, is_new: bool
+        self,
+        read: BatchRead | None,
+        outdated_rows: Sequence[OutdatedRows],
+        metadata: Mapping[str, str],
+        *,
+        is_new: bool,
     ) -> bool:
-        """Commit the rows read and the retractions of `gone`; return False if there is neither.
+        """Commit the rows read and the retractions of `outdated_rows`; return False if there is neither.
 
         `is_new` guarantees that the table has no row of any of the objects. Raises `LakeError`.
         """
-        if gone and not self._table.load_timeline().has_commits():
-            gone = ()  # the objects are known, but none of them ever had a row
+        if outdated_rows and not self._table.load_timeline().has_commits():
+            outdated_rows = ()  # the objects are known, but none of them ever had a row
         rows = self._build_rows(read) if read else None
-        if gone and self._config.generated_keys:
+        if outdated_rows and self._config.generated_keys:
             # Hudi either adds rows or deletes some. A repeated batch finds none to delete.
-            self._delete(gone, {} if rows is not None else metadata)
+            self._delete(outdated_rows, {} if rows is not None else metadata)
             if rows is None:
                 return True
-            gone = ()
+            outdated_rows = ()
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
-        parts = [part for part in (rows, self._build_retracted(rows, gone)) if part is not None]
+        parts = [part for part in (rows, self._build_retracted(rows, outdated_rows)) if part is not None]
         if not parts:
             return False
         if rows is not None:
@@ -95,16 +100,21 @@ class TableWriter:
         frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
         if self._has_delete_column(frame) and DELETED not in frame.columns:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
-        many = not gone and count >= _MANY_ROWS
+        many = not outdated_rows and count >= _MANY_ROWS
         unique = many and are_keys_unique(frame, self._config.record_key, count)
         # With a changelog as in `effective_operation`: it would lack inserted rows.
-        insert = is_new and self._config.effective_mode == "mirror" and not gone and self._config.cdc == "off"
-        self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(gone), insert=insert)
+        insert = (
+            is_new
+            and self._config.effective_mode == "mirror"
+            and not outdated_rows
+            and self._config.cdc == "off"
+        )
+        self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(outdated_rows), insert=insert)
         return True
 
-    def _delete(self, gone: Sequence[Gone], metadata: Mapping[str, str]) -> None:
+    def _delete(self, outdated_rows: Sequence[OutdatedRows], metadata: Mapping[str, str]) -> None:
         """Commit the removal of the objects' rows; make no commit without rows or metadata."""
-        rows = read_stored(self._table, gone)
+        rows = read_stored(self._table, outdated_rows)
         if metadata or not rows.isEmpty():
             options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
             self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
@@ -146,9 +156,11 @@ class TableWriter:
         self._stored |= {field.name: field.dataType for field in frame.schema}
         return frame.withColumns({name: F.lit(None).cast(kind) for name, kind in left_out.items()})
 
-    def _build_retracted(self, rows: DataFrame | None, gone: Sequence[Gone]) -> DataFrame | None:
-        places = dict.fromkeys((*self._record_key, *self._config.partition))
-        return build_deletes(self._table, gone, rows, list(places)) if gone else None
+    def _build_retracted(
+        self, rows: DataFrame | None, outdated_rows: Sequence[OutdatedRows]
+    ) -> DataFrame | None:
+        key_columns = dict.fromkeys((*self._record_key, *self._config.partition))
+        return build_deletes(self._table, outdated_rows, rows, list(key_columns)) if outdated_rows else None
 
     def _has_delete_column(self, frame: DataFrame) -> bool:
         """True if the table has the column by which rows are deleted, or gets it now."""

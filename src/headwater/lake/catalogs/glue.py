@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from headwater.config.catalogs import CatalogConfig
 from headwater.errors import CatalogError, CatalogUnavailableError, CredentialsError
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues, StorageFormat
-from headwater.lake.catalogs.planning import TableChange, iter_batches, normalize_place
+from headwater.lake.catalogs.planning import TableChange, iter_batches, normalize_location
 
 _SECONDS = 10
 _RIGHTS = (
@@ -67,7 +67,7 @@ class GlueCatalog:
         with self._explained():
             if change.is_new:
                 self._create(change.table)
-            elif change.is_defined_anew or _notes_progress(change):
+            elif change.is_redefined or _notes_progress(change):
                 self._update(change.table)
             self._write_partitions(change)
 
@@ -137,15 +137,15 @@ class GlueCatalog:
     def _write_partitions(self, change: TableChange) -> None:
         table = {"DatabaseName": self._database, "TableName": change.table.name, **self._ids}
         for some in iter_batches(change.added.items()):
-            inputs = [_build_partition(change.table, values, place) for values, place in some]
+            inputs = [_build_partition(change.table, values, location) for values, location in some]
             self._check(self._client.batch_create_partition(PartitionInputList=inputs, **table), _EXISTS)
         for some in iter_batches(change.moved.items()):
             entries = [
                 {
                     "PartitionValueList": list(values),
-                    "PartitionInput": _build_partition(change.table, values, place),
+                    "PartitionInput": _build_partition(change.table, values, location),
                 }
-                for values, place in some
+                for values, location in some
             ]
             self._check(self._client.batch_update_partition(Entries=entries, **table), _NOT_FOUND)
         for values in change.dropped:
@@ -252,15 +252,15 @@ def _build_input(table: CatalogTable, held: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _build_partition(table: CatalogTable, values: PartitionValues, place: str) -> dict[str, Any]:
-    return {"Values": list(values), "StorageDescriptor": _build_storage(table, place, {})}
+def _build_partition(table: CatalogTable, values: PartitionValues, location: str) -> dict[str, Any]:
+    return {"Values": list(values), "StorageDescriptor": _build_storage(table, location, {})}
 
 
-def _build_storage(table: CatalogTable, place: str, comments: Mapping[str, str]) -> dict[str, Any]:
+def _build_storage(table: CatalogTable, location: str, comments: Mapping[str, str]) -> dict[str, Any]:
     return {
         "Columns": _write_columns(table.columns, comments),
         # Athena does not support `s3a://`.
-        "Location": normalize_place(place),
+        "Location": normalize_location(location),
         "InputFormat": table.format.input_format,
         "OutputFormat": table.format.output_format,
         "SerdeInfo": {

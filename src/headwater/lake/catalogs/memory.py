@@ -29,7 +29,7 @@ class MemoryCatalog:
         held = self._tables.get(change.table.name)
         partitions = dict(held.partitions) if held else {}
         partitions |= {**change.added, **change.moved}
-        kept = {values: place for values, place in partitions.items() if values not in change.dropped}
+        kept = {values: location for values, location in partitions.items() if values not in change.dropped}
         self._tables[change.table.name] = replace(change.table, partitions=kept)
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ class SyncNote:
         """Return the note after a failed sync."""
         return replace(self, error=error, hint=hint, failing_since=self.failing_since or now)
 
-    def tells_more_than(self, before: "SyncNote | None") -> bool:
+    def differs_from(self, before: "SyncNote | None") -> bool:
         """True if the note is worth a write. A commit that changed nothing in the catalog is not."""
         return before is None or replace(self, completed="") != replace(before, completed="")
 

@@ -35,14 +35,14 @@ class ColumnChange:
 class TableChange:
     """The changes that a catalog needs for one table; none if `is_empty`.
 
-    `table` is the desired table, including properties set by others. `is_defined_anew` means changed columns,
+    `table` is the desired table, including properties set by others. `is_redefined` means changed columns,
     format or properties. `moved` are partitions with another location or changed column types.
     `has_new_files` means a changed file list.
     """
 
     table: CatalogTable
     is_new: bool = False
-    is_defined_anew: bool = False
+    is_redefined: bool = False
     columns: tuple[ColumnChange, ...] = ()
     properties: tuple[str, ...] = ()
     added: Mapping[PartitionValues, str] = field(default_factory=dict)
@@ -54,12 +54,7 @@ class TableChange:
     def is_empty(self) -> bool:
         """True if the catalog already matches the table."""
         return not (
-            self.is_new
-            or self.is_defined_anew
-            or self.added
-            or self.moved
-            or self.dropped
-            or self.has_new_files
+            self.is_new or self.is_redefined or self.added or self.moved or self.dropped or self.has_new_files
         )
 
     def describe(self) -> Iterator[str]:
@@ -68,7 +63,7 @@ class TableChange:
             yield f"create the table with {len(self.table.columns)} columns"
         else:
             yield from (_describe_column(change) for change in self.columns)
-            if self.is_defined_anew and not self.columns:
+            if self.is_redefined and not self.columns:
                 yield f"set {', '.join(self.properties) or 'the storage format'}"
         for verb, count in (
             ("add", len(self.added)),
@@ -99,33 +94,33 @@ def plan_change(held: CatalogTable | None, wanted: CatalogTable) -> TableChange:
     serde = tuple(
         name
         for name, value in wanted.serde_properties.items()
-        if not _is_same_place(held.serde_properties.get(name, ""), value)
+        if not _is_same_location(held.serde_properties.get(name, ""), value)
     )
     defining = [name for name in (*properties, *serde) if name not in _NOTED]
-    is_defined_anew = bool(columns or defining or held.format != wanted.format)
+    is_redefined = bool(columns or defining or held.format != wanted.format)
     # Engines read a partition's columns from its own entry. That entry may lack a new column, but not a new
     # type.
     has_new_types = held.format != wanted.format or any(change.effect == "change" for change in columns)
-    kept = {values: place for values, place in wanted.partitions.items() if values in held.partitions}
+    kept = {values: location for values, location in wanted.partitions.items() if values in held.partitions}
     return TableChange(
         _merge(held, wanted),
-        is_defined_anew=is_defined_anew,
+        is_redefined=is_redefined,
         columns=columns,
         properties=tuple(sorted(defining)),
-        added={values: place for values, place in wanted.partitions.items() if values not in kept},
+        added={values: location for values, location in wanted.partitions.items() if values not in kept},
         moved={
-            values: place
-            for values, place in kept.items()
-            if has_new_types or not _is_same_place(held.partitions[values], place)
+            values: location
+            for values, location in kept.items()
+            if has_new_types or not _is_same_location(held.partitions[values], location)
         },
         dropped=tuple(sorted(set(held.partitions) - set(kept))),
         has_new_files=held.files != wanted.files,
     )
 
 
-def normalize_place(place: str) -> str:
+def normalize_location(location: str) -> str:
     """Return the same text for `/a`, `file:/a` and `file:///a/`, and for `s3a://b/c` and `s3://b/c`."""
-    text = _SCHEME.sub("s3://", place.rstrip("/"))
+    text = _SCHEME.sub("s3://", location.rstrip("/"))
     return "/" + text.removeprefix("file:").lstrip("/") if text.startswith("file:") else text
 
 
@@ -136,12 +131,12 @@ def iter_batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
         yield some
 
 
-def _is_same_place(one: str, other: str) -> bool:
-    return normalize_place(one) == normalize_place(other)
+def _is_same_location(one: str, other: str) -> bool:
+    return normalize_location(one) == normalize_location(other)
 
 
 def _check_same(held: CatalogTable, wanted: CatalogTable) -> None:
-    if not _is_same_place(held.location, wanted.location):
+    if not _is_same_location(held.location, wanted.location):
         raise CatalogConflictError(
             f"the catalog has another table named {held.name}: its location is {held.location}, "
             f"not {wanted.location}",

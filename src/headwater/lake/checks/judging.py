@@ -51,7 +51,7 @@ class Checks:
         """True if a check may stop a batch or log a warning."""
         return bool(self._judging)
 
-    def build_mark(self, frame: DataFrame) -> Column:
+    def build_failure_column(self, frame: DataFrame) -> Column:
         """Return a column with the failed check and the reason for rows to quarantine, else null."""
         found = F.lit(None).cast("string")
         for label, check in self._routing:

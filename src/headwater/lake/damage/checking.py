@@ -20,7 +20,7 @@ _COUNTED = (".parquet", ".orc")
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class CorruptFile:
     """A file that differs from its commit: `gone`, of another `size`, or `unreadable` despite the right size.
 
     `path` is relative to the table. `promised` and `found` are bytes; `rows` are the rows written to the
@@ -52,7 +52,7 @@ class FileCheck:
     """
 
     files: int
-    damaged: tuple[Damage, ...]
+    damaged: tuple[CorruptFile, ...]
     skipped: tuple[SkippedBlocks, ...]
     problems: tuple[str, ...]
 
@@ -68,17 +68,17 @@ def check_files(address: TableAddress, *, archived: bool = False, contents: bool
     `archived` includes archived commits. `contents` reads every log file and the footer of each base file.
     Raises `TableNotFoundError`, `TableUnsupportedError` and `LakeError`.
     """
-    found = _look(address, archived=archived, contents=contents)
+    found = _compare_files(address, archived=archived, contents=contents)
     if not found.damaged:
         return found
     # Compaction and cleaning may run between the two listings, and an archived commit may supersede a file.
     # Report only corruption that both passes find.
-    again = _look(address, archived=True, contents=contents)
+    again = _compare_files(address, archived=True, contents=contents)
     seen = {one.path for one in found.damaged}
     return replace(found, damaged=tuple(one for one in again.damaged if one.path in seen))
 
 
-def ensure_whole(address: TableAddress) -> None:
+def ensure_intact(address: TableAddress) -> None:
     """Raise `TableDamagedError` if log files of the latest snapshot differ from the active timeline.
 
     A missing base file does not raise: compaction neither worsens nor repairs it. Tables that only Spark can
@@ -89,18 +89,18 @@ def ensure_whole(address: TableAddress) -> None:
     except TableUnsupportedError:
         return
     if logs := tuple(one for one in found.damaged if one.kind == "log"):
-        raise build_damage_error(address, logs)
+        raise build_corruption_error(address, logs)
 
 
-def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> TableDamagedError:
+def build_corruption_error(address: TableAddress, damaged: tuple[CorruptFile, ...]) -> TableDamagedError:
     """Build the error that names the corrupt files and possible repairs."""
     named = "; ".join(one.describe() for one in damaged[:_NAMED])
     more = f"; and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
     count = len(damaged)
-    told = "a file differs from its commit" if count == 1 else f"{count:,} files differ from their commits"
+    summary = "a file differs from its commit" if count == 1 else f"{count:,} files differ from their commits"
     name = address.name
     return TableDamagedError(
-        f"table {name}: {told}: {named}{more}",
+        f"table {name}: {summary}: {named}{more}",
         hint="restore the file from a backup or an older version of the object; or run `headwater table "
         f"{name} restore` to a savepoint before that commit; or run `headwater replay --table {name} "
         "--since` with a time before that commit, which re-ingests the objects of the lost rows, and then "
@@ -108,7 +108,7 @@ def build_damage_error(address: TableAddress, damaged: tuple[Damage, ...]) -> Ta
     )
 
 
-def _look(address: TableAddress, *, archived: bool, contents: bool) -> FileCheck:
+def _compare_files(address: TableAddress, *, archived: bool, contents: bool) -> FileCheck:
     timeline = TableTimeline(address)
     instants = [*(i for i in timeline.archived if archived and i.is_write), *timeline.completed_writes]
     promises, problems = Promises(), []
@@ -134,13 +134,13 @@ def _look(address: TableAddress, *, archived: bool, contents: bool) -> FileCheck
     )
 
 
-def _compare(file: PromisedFile, found: int | None) -> Damage | None:
+def _compare(file: PromisedFile, found: int | None) -> CorruptFile | None:
     if found == file.size:
         return None
-    return _build_damage(file, "gone" if found is None else "size", found)
+    return _build_corrupt_file(file, "gone" if found is None else "size", found)
 
 
-def _read_contents(folder: TableFolder, files: Sequence[PromisedFile]) -> Iterator[Damage]:
+def _read_contents(folder: TableFolder, files: Sequence[PromisedFile]) -> Iterator[CorruptFile]:
     rows = folder.count_file_rows([file.path for file in files if file.kind == "base"])
     for file in files:
         if file.kind == "log":
@@ -148,10 +148,10 @@ def _read_contents(folder: TableFolder, files: Sequence[PromisedFile]) -> Iterat
         else:
             is_read = rows[file.path] == file.rows or not file.path.endswith(_COUNTED)
         if not is_read:
-            yield _build_damage(file, "unreadable", file.size)
+            yield _build_corrupt_file(file, "unreadable", file.size)
 
 
-def _build_damage(
+def _build_corrupt_file(
     file: PromisedFile, what: Literal["gone", "size", "unreadable"], found: int | None
-) -> Damage:
-    return Damage(file.path, file.kind, what, file.instant, file.rows, file.size, found)
+) -> CorruptFile:
+    return CorruptFile(file.path, file.kind, what, file.instant, file.rows, file.size, found)

@@ -237,11 +237,11 @@ def choose_column_stats(profile: TableProfile) -> tuple[tuple[str, ...], tuple[s
 
 def _say_spread(profile: TableProfile, one: ColumnSpread) -> str:
     others = f"{profile.sampled_files - 1:,} other files"
-    told = f"{one.name}: the values of a file overlap with those of {one.overlap:.0%} of {others}"
+    reason = f"{one.name}: the values of a file overlap with those of {one.overlap:.0%} of {others}"
     if one.partition_overlap is not None and one.partition_overlap <= LOW_OVERLAP:
         others = f"{profile.partitions - 1:,} others"
-        told += f", those of a partition with {one.partition_overlap:.0%} of {others}"
-    return told
+        reason += f", those of a partition with {one.partition_overlap:.0%} of {others}"
+    return reason
 
 
 def _iter_notes(

@@ -16,7 +16,7 @@ from headwater.lake.options import TABLE_PROPERTY_KEYS
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.timeline.jvm import load_timeline
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 
 def keep_indexed(table: ServiceTable) -> tuple[BuiltIndex, ...]:
@@ -65,7 +65,7 @@ def _build(table: ServiceTable, instant: str) -> list[BuiltIndex]:
 def _wait_for_files(table: ServiceTable, task: "Future[Any]", begun: set[str]) -> None:
     # The first commit to an index starts after its files exist.
     while not task.done() and _list_metadata_commits(table) <= begun:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
 def _list_metadata_commits(table: ServiceTable) -> set[str]:

@@ -47,8 +47,10 @@ def read_profile(address: TableAddress, config: TableConfig) -> TableProfile:
     current = [one for one in layout.slices if one.state == "current"]
     sizes = _sum_partitions(current)
     writes = timeline.read_metadata(timeline.completed_writes[-_COMMITS:]).values()
-    commits = [told for told in writes if not isinstance(told, LakeError) and _is_change(told)]
-    counted = [count_written(told) for told in commits]
+    commits = [
+        metadata for metadata in writes if not isinstance(metadata, LakeError) and _is_change(metadata)
+    ]
+    counted = [count_written(metadata) for metadata in commits]
     groups, partitions = _average_touched(commits, len(current), len(sizes))
     spread = _read_spread(timeline, current)
     rows = [one.rows for one in current]
@@ -106,8 +108,8 @@ def measure_overlap(ranges: Sequence[_Range]) -> float | None:
     return hits / (len(ranges) * (len(ranges) - 1))
 
 
-def _is_change(told: Metadata) -> bool:
-    return changes_rows(str(told.get("operationType") or "").lower() or None)
+def _is_change(metadata: Metadata) -> bool:
+    return changes_rows(str(metadata.get("operationType") or "").lower() or None)
 
 
 def _sum_partitions(slices: Iterable[FileSlice]) -> dict[str, int]:
@@ -119,10 +121,10 @@ def _sum_partitions(slices: Iterable[FileSlice]) -> dict[str, int]:
 
 def _average_touched(commits: Sequence[Metadata], groups: int, partitions: int) -> tuple[float, float]:
     touched: list[tuple[int, int]] = []
-    for told in commits:
+    for metadata in commits:
         changed = [
             (partition, stat.get("fileId"))
-            for partition, stat in iter_write_stats(told)
+            for partition, stat in iter_write_stats(metadata)
             if (stat.get("numUpdateWrites") or 0) + (stat.get("numDeletes") or 0)
         ]
         if changed:
@@ -167,21 +169,21 @@ class _Spread:
         return tuple(one for one in spreads if one is not None)
 
     def _build(self, name: str) -> ColumnSpread | None:
-        ranges = [told[name] for _, told in self._files if name in told]
+        ranges = [ranges_of_file[name] for _, ranges_of_file in self._files if name in ranges_of_file]
         overlap = measure_overlap(ranges)
         if overlap is None or len(ranges) < len(self._files):
             return None
-        whole = [
+        by_partition = [
             (min(low for low, _ in found), max(high for _, high in found))
             for found in self._by_partition(name).values()
         ]
-        return ColumnSpread(name, overlap, measure_overlap(whole))
+        return ColumnSpread(name, overlap, measure_overlap(by_partition))
 
     def _by_partition(self, name: str) -> dict[str, list[_Range]]:
         found: dict[str, list[_Range]] = {}
-        for partition, told in self._files:
-            if name in told:
-                found.setdefault(partition, []).append(told[name])
+        for partition, ranges_of_file in self._files:
+            if name in ranges_of_file:
+                found.setdefault(partition, []).append(ranges_of_file[name])
         return found
 
 
@@ -202,10 +204,10 @@ def _read_ranges(footer: "FileMetaData") -> dict[str, _Range]:
         group = footer.row_group(at)
         for number in range(group.num_columns):
             column = group.column(number)
-            name, told = column.path_in_schema, column.statistics
-            if told is None or not told.has_min_max or "." in name:
+            name, statistics = column.path_in_schema, column.statistics
+            if statistics is None or not statistics.has_min_max or "." in name:
                 incomplete.add(name)
                 continue
-            low, high = found.get(name, (told.min, told.max))
-            found[name] = min(low, told.min), max(high, told.max)
+            low, high = found.get(name, (statistics.min, statistics.max))
+            found[name] = min(low, statistics.min), max(high, statistics.max)
     return {name: ends for name, ends in found.items() if name not in incomplete}

@@ -80,10 +80,12 @@ def build_actions(timeline: TableTimeline, instants: Sequence[Instant], now: dat
     ]
 
 
-def build_action(instant: Instant, told: Metadata | LakeError | None, *, zone: str, now: datetime) -> Action:
-    """Build one action; `told` is the metadata of a completed action or the plan of a pending one."""
-    problem = told.message if isinstance(told, LakeError) else None
-    known: Metadata = {} if told is None or isinstance(told, LakeError) else told
+def build_action(
+    instant: Instant, metadata: Metadata | LakeError | None, *, zone: str, now: datetime
+) -> Action:
+    """Build one action; `metadata` is the metadata of a completed action or the plan of a pending one."""
+    problem = metadata.message if isinstance(metadata, LakeError) else None
+    known: Metadata = {} if metadata is None or isinstance(metadata, LakeError) else metadata
     is_done = instant.state == "completed"
     requested, completed = parse_time(instant.requested, zone), parse_time(instant.completed, zone)
     # A savepoint has the instant of the commit that it keeps, not of its own request.
@@ -150,8 +152,8 @@ def count_written(metadata: Metadata, operation: str | None = None) -> WriteStat
 
 
 def _name_operation(instant: Instant, metadata: Metadata) -> str | None:
-    told = metadata.get("operationType")
-    return str(told).lower() if told and instant.is_write else _OPERATIONS.get(instant.planned_as)
+    operation = metadata.get("operationType")
+    return str(operation).lower() if operation and instant.is_write else _OPERATIONS.get(instant.planned_as)
 
 
 def _describe_done(instant: Instant, metadata: Metadata) -> str:

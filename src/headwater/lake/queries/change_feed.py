@@ -82,14 +82,14 @@ class ChangeFeed:
         with reader.explained():
             history = load_history_for(replace(self._query, since=self.position), reader.path, files)
             steps = plan_steps(history, self.position, self._query.until, per_commit=self._per_commit)
-        self._tell_of_waiting(history, steps)
+        self._log_waiting(history, steps)
         # Reopen the reader, because a commit may have completed since the timeline was loaded.
         reader = reader.reopen()
         for step in steps:
             yield read_changes(reader, step)
             self.position = step.after.completed
 
-    def _tell_of_waiting(self, history: TableHistory, steps: Sequence[Step]) -> None:
+    def _log_waiting(self, history: TableHistory, steps: Sequence[Step]) -> None:
         end = steps[-1].after.completed if steps else self.position
         newest = history.commits[-1].completed if history.commits else ""
         if history.pending and end < min(newest, self._query.until or newest) and not self._waits:

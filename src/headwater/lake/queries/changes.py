@@ -95,16 +95,16 @@ def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
         )
     shows_before, shows_after = step.snapshots
     before, after = _read_identities(reader, shows_before), _read_identities(reader, shows_after)
-    gone = _keep(before, _identify(before), _identify(after), wanted=False)
+    deleted = _keep(before, _identify(before), _identify(after), wanted=False)
     fresh = _keep(after, _identify(after), _identify(before), wanted=False)
-    lost = _keep(gone, _identify(gone, 2), _identify(fresh, 2), wanted=False)
+    lost = _keep(deleted, _identify(deleted, 2), _identify(fresh, 2), wanted=False)
     written = _read_rows(reader, Scan(shows_after, after=step.before.requested), fresh)
     written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
     return ChangeSet(
         step,
         _read_rows(reader, Scan(shows_before), lost),
         written,
-        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(gone, 2))),
+        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(deleted, 2))),
     )
 
 

@@ -81,13 +81,13 @@ def find_snapshot(history: TableHistory, cut: Cut) -> str:
 
     Raises `InstantUnavailableError` with the earliest readable instant.
     """
-    found = _find_whole(history, cut)
+    found = _find_complete(history, cut)
     if not found:
         _refuse(history, cut)
     return found
 
 
-def _find_whole(history: TableHistory, cut: Cut) -> str:
+def _find_complete(history: TableHistory, cut: Cut) -> str:
     """Return the complete snapshot of a cut, or an empty string.
 
     Retained history may start between the cut and the next commit that changes rows, for example at a
@@ -152,8 +152,8 @@ def plan_steps(history: TableHistory, since: str, until: str, *, per_commit: boo
     if not ends:
         return []
     find_snapshot(history, ends[-1])
-    whole = [(cut, found) for cut in ends if (found := _find_whole(history, cut))]
-    chosen = whole if per_commit else whole[-1:]
+    complete = [(cut, found) for cut in ends if (found := _find_complete(history, cut))]
+    chosen = complete if per_commit else complete[-1:]
     return [
         Step(before, after, _list_between(history, before, after), (shows_before, shows_after))
         for (before, shows_before), (after, shows_after) in pairwise([(start, begin), *chosen])
@@ -184,12 +184,12 @@ def _list_between(history: TableHistory, before: Cut, after: Cut) -> tuple[Commi
 
 def _refuse(history: TableHistory, cut: Cut) -> NoReturn:
     cuts = (Cut(commit.completed, commit.requested) for commit in history.commits)
-    earliest = next((found for found in cuts if _find_whole(history, found)), None)
+    earliest = next((found for found in cuts if _find_complete(history, found)), None)
     asked = describe_instant(cut.completed) if cut.completed else "its first commit"
-    whole = describe_instant(earliest.completed) if earliest else "none"
+    complete = describe_instant(earliest.completed) if earliest else "none"
     raise InstantUnavailableError(
         f"{history.path}: files of the state at {asked} have been cleaned; the earliest readable "
-        f"instant is {whole}",
+        f"instant is {complete}",
         hint=f"changes since `{EARLIEST}` are always available, except with --cdc; a longer retention keeps "
         "older states",
     )

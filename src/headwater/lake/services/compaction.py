@@ -1,7 +1,7 @@
 """Compaction: merges the log files of a merge-on-read table into base files."""
 
 from headwater.errors import UsageError
-from headwater.lake.damage import ensure_whole
+from headwater.lake.damage import ensure_intact
 from headwater.lake.layout import TableAddress
 from headwater.lake.service_result import Candidates, ServiceResult
 from headwater.lake.service_table import ServiceTable, plan_and_execute
@@ -35,7 +35,7 @@ def compact(table: ServiceTable, *, accept_loss: bool = False) -> ServiceResult:
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
     if not accept_loss:
-        ensure_whole(table.address)
+        ensure_intact(table.address)
     pending = table.load_timeline().list_pending("compaction")
     with table.open_client(compaction_options()) as client:
         return plan_and_execute(
@@ -56,7 +56,7 @@ def compact_logs(table: ServiceTable) -> ServiceResult:
     """
     meta_client = table.load_meta_client()
     _check_type(table.address.name, meta_client.getTableType().name())
-    ensure_whole(table.address)
+    ensure_intact(table.address)
     pending = table.load_timeline().list_pending("logcompaction")
     with table.open_client(log_compaction_options(_FEWEST_BLOCKS)) as client:
         return plan_and_execute(

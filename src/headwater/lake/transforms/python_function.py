@@ -72,17 +72,17 @@ def load_function(spec: str, folder: Path) -> Callable[[Any], Any]:
 
 
 def _load_module(name: str, folder: Path) -> ModuleType:
-    place = str(folder.absolute())
-    if place not in sys.path:
+    module_folder = str(folder.absolute())
+    if module_folder not in sys.path:
         # Append the folder, so that its files never shadow installed modules.
-        sys.path.append(place)
+        sys.path.append(module_folder)
         importlib.invalidate_caches()
     try:
         return importlib.import_module(name)
     except Exception as error:  # a module may raise anything on import
         if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
             raise ConfigError(
-                f"there is no module {name!r}, neither installed nor in {place}", hint=_FORM
+                f"there is no module {name!r}, neither installed nor in {module_folder}", hint=_FORM
             ) from error
         raise ConfigError(_explain_import(name, error), hint="correct the module") from error
 

@@ -15,7 +15,7 @@ PLANNED_BY_WORKER = {"hoodie.clustering.async.enabled": "true"}
 NOT_PLANNED = {"hoodie.clustering.schedule.inline": "false"}
 """For a write that must not schedule a clustering."""
 
-_BESIDE_WRITERS = {
+_CONCURRENT_WITH_WRITERS = {
     # By default, Hudi rejects every write to a file with a pending clustering plan.
     "hoodie.clustering.updates.strategy": (
         "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
@@ -70,4 +70,4 @@ def render_clustering(given: Mapping[str, object]) -> dict[str, str]:
         "hoodie.clustering.inline": "false",
         "hoodie.clustering.schedule.inline": str(services == "semi_async").lower(),
     }
-    return built | _BESIDE_WRITERS
+    return built | _CONCURRENT_WITH_WRITERS

@@ -131,8 +131,8 @@ def read_write_version(options: Mapping[str, str], there: int) -> int:
     """Return the table version that these options write, for a table of version `there`."""
     if options.get(_MAY_UPGRADE) == "true":
         return there
-    told = options.get(_WRITE_VERSION, _NEWEST_VERSION)
-    return int(told) if told.isdecimal() else there
+    version = options.get(_WRITE_VERSION, _NEWEST_VERSION)
+    return int(version) if version.isdecimal() else there
 
 
 def iter_differences(properties: Mapping[str, str], options: Mapping[str, str]) -> Iterator[Difference]:

@@ -19,9 +19,9 @@ stored and new decimals and dates, which Avro records cannot.
 
 def find_merger(options: Mapping[str, str]) -> str | None:
     """Return the custom merger whose strategy ID is missing from a write's options, else None."""
-    is_told = options.get(MERGE_MODE_OPTION) != "CUSTOM" or MERGE_STRATEGY_OPTION in options
+    is_set = options.get(MERGE_MODE_OPTION) != "CUSTOM" or MERGE_STRATEGY_OPTION in options
     merger = options.get(MERGER_OPTION, "")
-    return merger if merger and not is_told and "," not in merger else None
+    return merger if merger and not is_set and "," not in merger else None
 
 
 def render_options(given: Mapping[str, OptionValue | None]) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Process:
     started: int
 
     def is_running(self) -> bool:
-        """True if the process runs on this machine. Only valid if its `find_place` equals ours."""
+        """True if the process runs on this machine. Only valid if its `find_process_scope` equals ours."""
         found = find_process(self.number)
         return found is not None and found.started == self.started
 
@@ -50,7 +50,7 @@ def _ask_by_signal(number: int) -> Process | None:
     return Process(number, 0)
 
 
-def find_place() -> str:
+def find_process_scope() -> str:
     """Return the scope of process IDs: this machine since its boot, and the container on it."""
     parts = [platform.node()]
     for path in (_PROC / "sys/kernel/random/boot_id", _PROC / "self/ns/pid"):

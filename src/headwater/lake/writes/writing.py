@@ -19,7 +19,7 @@ from headwater.lake.session import find_jvm_process
 from headwater.lake.table import Table
 from headwater.lake.typed_options.locks import read_session_lock, to_session_settings
 from headwater.lake.typed_options.services import COMBINED
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from headwater.lake.writes.rules import (
     OVERWRITES,
     OWN_PREFIX,
@@ -68,8 +68,8 @@ def write(settings: Settings, name: str, frame: DataFrame, operation: WriteOpera
         alone=operation in OVERWRITES,
         is_locked=settings.lock is not None and settings.lock.spans_processes,
     )
-    presence = WriterPresence(settings.lake, address.storage_options, intent, lambda: None)
-    with presence.entered(Patience()) as held:
+    lease = WriterLease(settings.lake, address.storage_options, intent, lambda: None)
+    with lease.entered(Patience()) as held:
         held.add_process(find_jvm_process(frame.sparkSession))
         return _commit(Table(frame.sparkSession, address.path), name, frame, options)
 

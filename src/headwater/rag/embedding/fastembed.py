@@ -69,9 +69,9 @@ def _load(model: str) -> tuple[Any, str, int]:
             f"search.embedder.model: fastembed does not support {model!r}",
             hint="use one of " + ", ".join(sorted(known)) + "; or a folder with the name of one of them",
         )
-    place = {} if folder is None else {"specific_model_path": str(folder)}
+    options = {} if folder is None else {"specific_model_path": str(folder)}
     try:
-        return TextEmbedding(model_name=matching[0], **place), matching[0], known[matching[0]]
+        return TextEmbedding(model_name=matching[0], **options), matching[0], known[matching[0]]
     except (OSError, ValueError, RuntimeError) as error:
         raise SearchError(
             f"search.embedder.model: cannot load {model!r}: {error}",

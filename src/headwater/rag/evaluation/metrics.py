@@ -33,14 +33,13 @@ def score_run(run: Run, gains: Mapping[str, Mapping[str, int]]) -> dict[str, Sco
         if any(gain > 0 for gain in products.values())
     }
     # trec_eval orders by score, so ranks become scores.
-    placed = {
-        query: {product: float(-place) for place, product in enumerate(run.get(query, ()))}
-        for query in judged
+    ranked = {
+        query: {product: float(-rank) for rank, product in enumerate(run.get(query, ()))} for query in judged
     }
-    graded = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10"}).evaluate(placed)
+    graded = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10"}).evaluate(ranked)
     binary = pytrec_eval.RelevanceEvaluator(
         judged, {"recall.20", "recip_rank"}, relevance_level=RELEVANT_GAIN
-    ).evaluate(placed)
+    ).evaluate(ranked)
     return {
         query: Score(
             graded.get(query, {}).get("ndcg_cut_10", 0.0),

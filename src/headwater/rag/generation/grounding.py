@@ -165,8 +165,8 @@ class Grounding:
             if not any(name in item.fields for item in rows):
                 continue
             # Matches `colour: red` and `red`: a value of other rows that this row does not have.
-            foreign = (value for value in values if not _has_words(own, value))
-            if any(_has_words(spoken, value) for value in foreign):
+            other_values = (value for value in values if not _has_words(own, value))
+            if any(_has_words(spoken, value) for value in other_values):
                 return False
         if any(not _has_words(own, maker.casefold()) for maker in _MAKER.findall(text)):
             return False

@@ -124,7 +124,7 @@ def _read_statement(found: object) -> AnswerStatement | None:
         return None
     text = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), "")
     ids = tuple(_iter_ids(next((found[key] for key in _ID_KEYS if key in found), ())))
-    marked = tuple(name for marks in _BRACKETS.findall(text) for name in _split_marks(marks))
+    marked = tuple(name for citations in _BRACKETS.findall(text) for name in _split_citations(citations))
     if not text.strip() or not (ids or marked):
         return None
     return AnswerStatement(_BRACKETS.sub("", text).strip(), tuple(dict.fromkeys((*ids, *marked))))
@@ -137,8 +137,8 @@ def _iter_ids(value: Any) -> Iterator[str]:
             yield str(inner)
 
 
-def _split_marks(marks: str) -> list[str]:
-    return [name.strip().removeprefix("id:").strip() for name in re.split(r"[,;]", marks) if name.strip()]
+def _split_citations(citations: str) -> list[str]:
+    return [name.strip().removeprefix("id:").strip() for name in re.split(r"[,;]", citations) if name.strip()]
 
 
 class _ProseReader:
@@ -168,7 +168,7 @@ class _ProseReader:
             text = _LISTED.sub("", sentence).strip()
             if not text.strip("`~ "):
                 continue
-            marked = [name for marks in _BRACKETS.findall(text) for name in _split_marks(marks)]
+            marked = [name for citations in _BRACKETS.findall(text) for name in _split_citations(citations)]
             self._before = tuple(dict.fromkeys((*marked, *self._find_named(text)))) or self._before
             yield AnswerStatement(
                 re.sub(r"\s+([.,;!?])", r"\1", _BRACKETS.sub("", text)).strip(), self._before

@@ -33,7 +33,7 @@ def compare_chunks(new: Iterable[Row], old: Iterable[Row]) -> list[ChunkWrite]:
     for row in new:
         own = before.pop(row["chunk_id"], None)
         keeps_terms = own is not None and own["terms_hash"] == row["terms_hash"]
-        is_same = keeps_terms and own is not None and _beside_terms(own) == _beside_terms(row)
+        is_same = keeps_terms and own is not None and _other_state(own) == _other_state(row)
         if is_same:
             continue
         vector = vectors.get(row["content_hash"])
@@ -59,5 +59,5 @@ def _age(row: Row) -> tuple[str, str]:
     return row["commit"], row["source_key"]
 
 
-def _beside_terms(row: Row) -> tuple[str, str]:
+def _other_state(row: Row) -> tuple[str, str]:
     return row["fields_hash"], row["source_key"]

@@ -123,15 +123,15 @@ class Indexer:
         split = SplitRows(
             documents, self._rules.search.chunk, self._embedder.name, completed, count_empty=empty
         )
-        look = Look(plan, documents, split, is_first=state is None)
+        run_plan = RunPlan(plan, documents, split, is_first=state is None)
         try:
             with explained(self._rules):
-                writes = self._find_few(look, source)
+                writes = self._find_few(run_plan, source)
                 if writes is not None:
                     counts = count_done(Counter(write.done for write in writes))
                     chunks = self._complete(self._to_frame(writes), revision)
                 else:
-                    chunks = self._complete(self._find_many(look, source), revision)
+                    chunks = self._complete(self._find_many(run_plan, source), revision)
                     # Persist: Hudi reads the rows several times, and the work must be done once.
                     self._cached.append(chunks.persist())
                     counts = count_done(
@@ -147,14 +147,14 @@ class Indexer:
                 self._cached.pop().unpersist()
         return report, new
 
-    def _find_few(self, look: "Look", source: DataFrame) -> list[ChunkWrite] | None:
+    def _find_few(self, run_plan: "RunPlan", source: DataFrame) -> list[ChunkWrite] | None:
         """Return the writes, computed without joins, which take seconds; None for too many rows."""
-        if look.plan.kind == "all":
+        if run_plan.plan.kind == "all":
             return None
         old = self._read_old()
-        taken = _collect(self._split(source, look).limit(FEW + 1))
+        taken = _collect(self._split(source, run_plan).limit(FEW + 1))
         keys = {row["source_key"] for row in taken}
-        if look.plan.has_deletes:
+        if run_plan.plan.has_deletes:
             keys |= {row["source_key"] for row in _collect(self._find_removed(old).limit(FEW + 1))}
         if len(taken) > FEW or len(keys) > FEW:
             return None
@@ -164,7 +164,7 @@ class Indexer:
         before = _collect(old.where(is_touched).select("chunk_id", "vector", *_OLD)) if keys else []
         given_up = {row["row_key"] for row in before if row["source_key"] in keys}
         if self._rules.can_repeat and given_up:
-            again = _collect(self._split(self._table.read(), look, named=given_up))
+            again = _collect(self._split(self._table.read(), run_plan, named=given_up))
             known = {(row["source_key"], row["chunk_id"]) for row in new}
             new += [row for row in again if (row["source_key"], row["chunk_id"]) not in known]
         if self._rules.can_repeat:
@@ -184,22 +184,22 @@ class Indexer:
         types = [*split_schema(), CHUNKS_SCHEMA["vector"], *_ACTION_FIELDS]
         return self._spark.createDataFrame(rows, StructType(types)).coalesce(1)
 
-    def _find_many(self, look: "Look", source: DataFrame) -> DataFrame:
-        old = None if look.is_first else self._read_old()
-        split = self._split(source, look)
+    def _find_many(self, run_plan: "RunPlan", source: DataFrame) -> DataFrame:
+        old = None if run_plan.is_first else self._read_old()
+        split = self._split(source, run_plan)
         if old is None:
             return self._embed_new(newest_of_each(self._rules, split))
-        if look.plan.kind == "all":
+        if run_plan.plan.kind == "all":
             return self._compare(newest_of_each(self._rules, split), old)
         self._cached.append(split.persist())
         touched = split.select("source_key")
-        if look.plan.has_deletes:
+        if run_plan.plan.has_deletes:
             touched = touched.unionByName(self._find_removed(old))
         by_source = old.join(touched.distinct(), on="source_key", how="left_semi")
         if self._rules.can_repeat:
             # A key that its row no longer has may belong to another row, which did not change.
             given_up = by_source.select("row_key").distinct()
-            split = split.unionByName(self._split(self._table.read(), look, named=given_up))
+            split = split.unionByName(self._split(self._table.read(), run_plan, named=given_up))
             split = split.dropDuplicates(["source_key", "chunk_id"])
         fresh = newest_of_each(self._rules, split)
         by_name = old.join(fresh.select("row_key").distinct(), on="row_key", how="left_semi")
@@ -229,18 +229,18 @@ class Indexer:
         )
 
     def _split(
-        self, source: DataFrame, look: "Look", named: "Collection[str] | DataFrame | None" = None
+        self, source: DataFrame, run_plan: "RunPlan", named: "Collection[str] | DataFrame | None" = None
     ) -> DataFrame:
         """Return the chunks of the rows, and the source keys of rows without chunks.
 
         `named` restricts both to rows with these keys.
         """
-        rows = mark_rows(source, self._rules, look.documents)
+        rows = mark_rows(source, self._rules, run_plan.documents)
         if isinstance(named, DataFrame):
             rows = rows.join(named, on="row_key", how="left_semi")
         elif named is not None:
             rows = rows.where(F.col("row_key").isin(named))
-        return rows.mapInArrow(look.split, split_schema())
+        return rows.mapInArrow(run_plan.split, split_schema())
 
     def _find_removed(self, old: DataFrame) -> DataFrame:
         present = self._table.read().select(source_key())
@@ -253,7 +253,7 @@ class Indexer:
         """Return new, changed and deleted chunks, each with its action."""
         before = old.select("chunk_id", *(F.col(name).alias(f"old_{name}") for name in _OLD))
         joined = fresh.join(before, on="chunk_id", how="full_outer")
-        gone = joined.where(F.col("row_key").isNull()).select(
+        deleted = joined.where(F.col("row_key").isNull()).select(
             *(
                 F.lit(None).cast(split_schema()[name].dataType).alias(name)
                 for name in SPLIT_COLUMNS
@@ -281,7 +281,7 @@ class Indexer:
         )
         lacking = changed.where(F.col("vector").isNull()).select(*SPLIT_COLUMNS)
         embedded = self._embed_new(lacking)
-        return reused.unionByName(embedded).unionByName(gone)
+        return reused.unionByName(embedded).unionByName(deleted)
 
     def _complete(self, found: DataFrame, revision: int) -> DataFrame:
         """Return rows of the chunks table's schema, with `done`."""
@@ -311,7 +311,7 @@ def count_done(done: Mapping[str, int]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RunPlan:
     """How one run handles the rows it reads."""
 
     plan: ChangePlan
@@ -361,5 +361,5 @@ def _actions(done: str) -> tuple[Any, Any]:
 def _last_line(error: Exception) -> str:
     """Return the last line of a worker's traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "Error" in line and not line.startswith(("at ", "File "))]
-    return (told or lines or [""])[-1][:300]
+    errors = [line for line in lines if "Error" in line and not line.startswith(("at ", "File "))]
+    return (errors or lines or [""])[-1][:300]

@@ -90,8 +90,8 @@ class OpenAILanguageModel:
             "temperature": self._config.temperature,
         }
         if schema is not None:
-            what = {"name": "answer", "strict": True, "schema": dict(schema)}
-            body["response_format"] = {"type": "json_schema", "json_schema": what}
+            response_schema = {"name": "answer", "strict": True, "schema": dict(schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": response_schema}
         retrying = AsyncRetrying(
             retry=retry_if_exception(_may_pass),
             wait=wait_random_exponential(multiplier=0.25, max=2),

@@ -52,8 +52,8 @@ def write_stems(text: str) -> str:
     title, body = split_title(text)
     relation = _RELATION.search(title)
     # A title that starts with the word has no other name.
-    place = relation.start() if relation is not None and relation.start() > 0 else len(title)
-    parts = (title[:place], title[place:], body)
+    split_at = relation.start() if relation is not None and relation.start() > 0 else len(title)
+    parts = (title[:split_at], title[split_at:], body)
     return "\n".join(" ".join(("", *dict.fromkeys(list_stems(part)), "")) for part in parts)
 
 

@@ -61,9 +61,9 @@ def _find_affirmed(text: str) -> frozenset[str] | None:
         return None
     terms = analyze(text)
     negated: set[int] = set()
-    for place, term in enumerate(terms):
+    for index, term in enumerate(terms):
         if term.word in _NEGATIONS:
-            negated.update(range(place + 1, place + 1 + _REACH))
+            negated.update(range(index + 1, index + 1 + _REACH))
         if term.word in _NEGATIONS_AFTER:
-            negated.add(place - 1)
-    return frozenset(term.stem for place, term in enumerate(terms) if place not in negated)
+            negated.add(index - 1)
+    return frozenset(term.stem for index, term in enumerate(terms) if index not in negated)

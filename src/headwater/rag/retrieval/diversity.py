@@ -23,12 +23,12 @@ def diversify(
     scores = (scores - scores.min()) / span if span > 0 else np.ones(count)
     likeness = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
     nearest = np.zeros(count)
-    open_places = np.ones(count, dtype=np.bool_)
+    is_open = np.ones(count, dtype=np.bool_)
     chosen: list[int] = []
     while len(chosen) < min(limit, count):
-        gains = np.where(open_places, (1 - diversity) * scores - diversity * nearest, -np.inf)
+        gains = np.where(is_open, (1 - diversity) * scores - diversity * nearest, -np.inf)
         best = int(np.argmax(gains))
         chosen.append(best)
-        open_places[best] = False
+        is_open[best] = False
         nearest = np.maximum(nearest, likeness[best]) if len(chosen) > 1 else likeness[best].copy()
     return chosen

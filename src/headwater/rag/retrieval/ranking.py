@@ -17,7 +17,7 @@ from headwater.rag.retrieval.understanding import Understanding
 DENSE, WORDS = 0, 1
 """Indexes of the legs in `Candidate.scores`."""
 
-_Marks = npt.NDArray[np.bool_]
+_Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 
 
@@ -47,17 +47,17 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _Occurrences:
     """The parts of the candidates in which the wanted stems occur: a row per stem, a column per candidate.
 
     `contradicted`: the stem is a field value of some other candidate, and this one's field has another value.
     """
 
-    name: _Marks
-    related: _Marks
-    body: _Marks
-    value: _Marks
-    contradicted: _Marks
+    name: _Flags
+    related: _Flags
+    body: _Flags
+    value: _Flags
+    contradicted: _Flags
 
 
 def rank(
@@ -76,7 +76,7 @@ def rank(
     scores = (
         weights.dense * _stretch(_list_scores(candidates, DENSE), from_zero=False)
         + weights.words * _stretch(_list_scores(candidates, WORDS), from_zero=True)
-        + _score_terms(_find_places(candidates, list(dict.fromkeys(stems))), weights)
+        + _score_terms(_find_occurrences(candidates, list(dict.fromkeys(stems))), weights)
     )
     if understanding.unwanted:
         scores += weights.unwanted * _measure_unwanted(candidates, understanding.unwanted)
@@ -113,13 +113,13 @@ def _stretch(scores: _Numbers, *, from_zero: bool) -> _Numbers:
     return np.where(found, (scores - low) / span, 0.0) if span > 0 else np.zeros(len(scores))
 
 
-def _find_places(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Places:
+def _find_occurrences(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Occurrences:
     words = [one.passage.words for one in candidates]
     texts = [one.text for one in words]
     values = [one.keyword_stems for one in words]
     fields = [one.keywords for one in words]
     spaced = [f" {stem} " for stem in stems]
-    value = _mark([[stem in own for own in values] for stem in stems], len(candidates))
+    value = _to_flags([[stem in own for own in values] for stem in stems], len(candidates))
     contradicted = np.zeros_like(value)
     for at, stem in enumerate(stems):
         holders = {
@@ -130,29 +130,29 @@ def _find_places(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Plac
         }
         if holders:
             contradicted[at] = [not holders.isdisjoint(own) for own in fields]
-    return _Places(
-        _mark([[stem in text.name for text in texts] for stem in spaced], len(candidates)),
-        _mark([[stem in text.related for text in texts] for stem in spaced], len(candidates)),
-        _mark([[stem in text.body for text in texts] for stem in spaced], len(candidates)),
+    return _Occurrences(
+        _to_flags([[stem in text.name for text in texts] for stem in spaced], len(candidates)),
+        _to_flags([[stem in text.related for text in texts] for stem in spaced], len(candidates)),
+        _to_flags([[stem in text.body for text in texts] for stem in spaced], len(candidates)),
         value,
         contradicted & ~value,
     )
 
 
-def _mark(rows: Sequence[Sequence[bool]], width: int) -> _Marks:
+def _to_flags(rows: Sequence[Sequence[bool]], width: int) -> _Flags:
     return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
 
 
-def _score_terms(places: _Places, weights: Weights) -> _Numbers:
+def _score_terms(occurrences: _Occurrences, weights: Weights) -> _Numbers:
     """Score where the wanted words occur; words rare among the candidates count more."""
-    counts = (places.name | places.related | places.body | places.value).sum(axis=1)
-    size = places.name.shape[1]
+    counts = (occurrences.name | occurrences.related | occurrences.body | occurrences.value).sum(axis=1)
+    size = occurrences.name.shape[1]
     known = counts > 0
     if not known.any():
         return np.zeros(size)
     rarity = np.log1p((size - counts[known] + 0.5) / (counts[known] + 0.5))
     name, related, body, value = (
-        marks[known] for marks in (places.name, places.related, places.body, places.value)
+        flags[known] for flags in (occurrences.name, occurrences.related, occurrences.body, occurrences.value)
     )
     where = rarity @ (
         weights.name * name
@@ -161,7 +161,7 @@ def _score_terms(places: _Places, weights: Weights) -> _Numbers:
         + weights.keywords * value
     )
     seen = (name | body | value).sum(axis=0)
-    agreed = value.sum(axis=0) - (places.contradicted[known] & ~name).sum(axis=0)
+    agreed = value.sum(axis=0) - (occurrences.contradicted[known] & ~name).sum(axis=0)
     scores: _Numbers = (
         where / rarity.sum() + weights.complete * seen / len(rarity) + weights.attributes * agreed
     )
@@ -204,6 +204,6 @@ def _score_prices(
             scores[is_beyond(prices, limit)] = weights.price
     priced = ~np.isnan(prices)
     if understanding.direction and priced.any():
-        places = np.searchsorted(np.sort(prices[priced]), prices[priced]) * 2 / priced.sum() - 1
-        scores[priced] += weights.cheap * understanding.direction * places
+        ranks = np.searchsorted(np.sort(prices[priced]), prices[priced]) * 2 / priced.sum() - 1
+        scores[priced] += weights.cheap * understanding.direction * ranks
     return scores

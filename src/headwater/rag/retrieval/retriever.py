@@ -110,7 +110,7 @@ class Retriever:
         candidates, reading, corrections = self._find(reading)
         ranked = self._order(candidates, reading)
         shown = ranked[: max(query.limit, 0)]
-        rows = tuple(_to_row(one, place, reading.stems) for place, one in enumerate(shown, start=1))
+        rows = tuple(_to_row(one, rank, reading.stems) for rank, one in enumerate(shown, start=1))
         understood = {**understanding.describe(), **spell_corrections(corrections)}
         relevance = self._judge(reading, candidates)
         return SearchResult(
@@ -145,7 +145,7 @@ class Retriever:
             return None
         corrected = _respell(reading, corrections)
         # Also query the words as typed: a newer row than the vocabulary may have one.
-        candidates = gather(self._ask(corrected, conditions, beside=corrections))
+        candidates = gather(self._ask(corrected, conditions, further_words=corrections))
         if find_unknown(corrected.wanted, candidates) or not _is_confirmed(corrections, candidates):
             return None
         return candidates, corrected, corrections
@@ -173,13 +173,13 @@ class Retriever:
         return gather(self._ask(corrected, conditions)), corrected, corrections
 
     def _ask(
-        self, reading: _Reading, conditions: Filter, beside: Iterable[str] = ()
+        self, reading: _Reading, conditions: Filter, further_words: Iterable[str] = ()
     ) -> list[list[PassageHit]]:
         """Return hits of the dense leg and of the lexical leg; the latter also searches the words
-        `beside`."""
+        `further_words`."""
         depth = max(self._config.depth, reading.query.limit)
         vector = self._embedder.embed_queries([reading.text])[0]
-        weights = dict.fromkeys(map(stem, beside), 1.0) | weigh_terms(reading.wanted)
+        weights = dict.fromkeys(map(stem, further_words), 1.0) | weigh_terms(reading.wanted)
         words = self._encoder.encode_query(weights)
         requests = {
             # A text without any known word has no direction: all rows would be equally near.
@@ -290,15 +290,15 @@ def _reread(
         reading.text, [one.candidate.passage.text for one in best], reranker, config.rerank.budget
     )
     # Scores stay in descending order, whatever the new ranks are.
-    reread = [Ranked(best[number].candidate, best[place].score) for place, number in enumerate(order)]
+    reread = [Ranked(best[number].candidate, best[rank].score) for rank, number in enumerate(order)]
     return [*reread, *ranked[len(best) :]]
 
 
-def _to_row(ranked: Ranked, place: int, stems: Sequence[str]) -> FoundRow:
+def _to_row(ranked: Ranked, rank: int, stems: Sequence[str]) -> FoundRow:
     found = ranked.candidate.passage
     wanted = frozenset(stems)
     matched = tuple(word for word, its_stem in _list_spellings(found.text) if its_stem in wanted)
-    return FoundRow(found.row_key, place, ranked.score, found.text, found.fields, found.instant, matched)
+    return FoundRow(found.row_key, rank, ranked.score, found.text, found.fields, found.instant, matched)
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -297,7 +297,7 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
         if parted and groups[-1]:
             break
         if term.word in _JOINERS and groups[-1]:
-            if not _goes_on(terms, number):
+            if not _continues(terms, number):
                 break
             groups.append([])
         elif term.word in _FILLERS and not groups[-1]:
@@ -310,7 +310,7 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
     return [group for group in groups if group], number
 
 
-def _goes_on(terms: Sequence[Term], number: int) -> bool:
+def _continues(terms: Sequence[Term], number: int) -> bool:
     """True if the word after "or" or "and" is also unwanted."""
     following = terms[number + 1] if number + 1 < len(terms) else None
     return following is not None and following.word not in STOP_WORDS and terms[number].word != "and"

@@ -37,7 +37,7 @@ class LakeChunks:
         self._fingerprint = fingerprint
         self._options = storage_options
 
-    def look(self) -> "LakeLook":
+    def read_snapshot(self) -> "LakeSnapshot":
         """Return the current snapshot.
 
         Raises `LakeError`, and `IndexNotFoundError` when nothing has been indexed.
@@ -49,7 +49,7 @@ class LakeChunks:
                 f"{self._path}: no chunks for the configured model, text columns and chunk sizes",
                 hint="create them with `headwater index build`; `headwater run` keeps them up to date",
             )
-        return LakeLook(reader, self._fingerprint, state)
+        return LakeSnapshot(reader, self._fingerprint, state)
 
     def find_state(self, reader: SnapshotReader | None = None) -> IndexState | None:
         """Return the newest commit's state; None when nothing has been indexed."""
@@ -59,7 +59,7 @@ class LakeChunks:
         return parse_index_state(reader.find_metadata(metadata_key(self._fingerprint)), self._fingerprint)
 
 
-class LakeLook:
+class LakeSnapshot:
     """One snapshot of the table."""
 
     def __init__(self, reader: SnapshotReader, fingerprint: str, state: IndexState) -> None:
@@ -77,11 +77,11 @@ class LakeLook:
         """Yield chunks written after `since`; None when commits since then have left the timeline, or deleted
         chunks were purged."""
         first = self._reader.commit_names[0].completed
-        is_told = (
+        is_covered = (
             since.table_id == self.state.table_id
             and max(first, self.state.purged) <= since.completed <= self.position.completed
         )
-        if not is_told:
+        if not is_covered:
             return None
         rows = self._reader.read_since(since.completed, CHUNK_COLUMNS)
         return parse_chunks(rows.filter(pc.equal(rows.column("fingerprint"), self._fingerprint)))

@@ -40,17 +40,17 @@ class MemoryChunks:
             self._purged = self._revision
             self._rows = {key: row for key, row in self._rows.items() if not row[1].deleted}
 
-    def look(self) -> "MemoryLook":
+    def read_snapshot(self) -> "MemorySnapshot":
         """Return the current snapshot."""
         with self._lock:
             if not self._revision:
                 raise IndexNotFoundError("nothing has been indexed yet", hint="run headwater index build")
             position = SyncPosition(self._table_id, f"{self._revision:017}", self._revision, self._as_of)
-            return MemoryLook(dict(self._rows), position, self._purged)
+            return MemorySnapshot(dict(self._rows), position, self._purged)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryLook:
+class MemorySnapshot:
     """A snapshot of the chunks."""
 
     rows: Mapping[str, tuple[int, Chunk]]

@@ -10,7 +10,7 @@ from headwater.rag.syncing.position import SyncPosition
 from headwater.rag.vector_stores.protocol import PointState
 
 
-class ChunkLook(Protocol):
+class ChunkSnapshot(Protocol):
     """A snapshot of all chunks of one fingerprint. Raises `HeadwaterError` when they cannot be read."""
 
     @property
@@ -37,7 +37,7 @@ class ChunkLook(Protocol):
 class ChunkSource(Protocol):
     """A source of chunks."""
 
-    def look(self) -> ChunkLook:
+    def read_snapshot(self) -> ChunkSnapshot:
         """Return the current snapshot. Raises `IndexNotFoundError` when nothing has been indexed."""
         ...
 

@@ -12,7 +12,7 @@ from headwater.observability.crash_points import crash_point
 from headwater.rag.chunk import Chunk
 from headwater.rag.syncing.divergence import Divergence, compare_states
 from headwater.rag.syncing.position import SyncPosition, parse_position
-from headwater.rag.syncing.protocol import ChunkLook, ChunkSource, PassageEncoder
+from headwater.rag.syncing.protocol import ChunkSnapshot, ChunkSource, PassageEncoder
 from headwater.rag.vector_stores.protocol import Checkpoint, Index, Point
 
 _log = logging.getLogger(__name__)
@@ -61,80 +61,82 @@ class IndexSync:
     def run(self) -> SyncReport:
         """Write the changes since the checkpoint; write nothing when there are none."""
         stored = self._index.read_checkpoint()
-        look = self._source.look()
-        if stored is not None and parse_position(stored.position) == look.position:
-            return SyncReport(as_of=look.position.as_of)
-        return self._follow(look, stored, always_compare=False)
+        snapshot = self._source.read_snapshot()
+        if stored is not None and parse_position(stored.position) == snapshot.position:
+            return SyncReport(as_of=snapshot.position.as_of)
+        return self._follow(snapshot, stored, always_compare=False)
 
     def reconcile(self) -> SyncReport:
         """Compare all of the index with all of the chunks, and repair the differences."""
         self.run()
         stored = self._index.read_checkpoint()
-        look = self._source.look()
-        if stored is None or parse_position(stored.position) != look.position:
-            return SyncReport(as_of=look.position.as_of)  # the chunks have advanced: compare next time
-        return self._follow(look, stored, always_compare=True)
+        snapshot = self._source.read_snapshot()
+        if stored is None or parse_position(stored.position) != snapshot.position:
+            return SyncReport(as_of=snapshot.position.as_of)  # the chunks have advanced: compare next time
+        return self._follow(snapshot, stored, always_compare=True)
 
     def count_divergence(self) -> int:
         """Count rows that differ from the chunks now, including those that a sync would write."""
-        return len(compare_states(self._source.look().iter_states(), self._index.iter_states()).rows)
+        return len(compare_states(self._source.read_snapshot().iter_states(), self._index.iter_states()).rows)
 
-    def _follow(self, look: ChunkLook, stored: Checkpoint | None, *, always_compare: bool) -> SyncReport:
+    def _follow(
+        self, snapshot: ChunkSnapshot, stored: Checkpoint | None, *, always_compare: bool
+    ) -> SyncReport:
         report = SyncReport()
         began = parse_position(stored.position) if stored else None
         for _ in range(_ATTEMPTS):
-            self._apply(look, None if always_compare else began, report)
-            report.as_of = look.position.as_of
+            self._apply(snapshot, None if always_compare else began, report)
+            report.as_of = snapshot.position.as_of
             if always_compare and not report.has_changed:
                 return report
-            if self._write_checkpoint(look, stored):
+            if self._write_checkpoint(snapshot, stored):
                 return report
             # Another sync was faster. Our writes may be older than its writes, so write the newest state of
             # everything that we may have changed again.
             _log.warning("another process has written the checkpoint of this index; retrying")
             stored = self._index.read_checkpoint()
-            look = self._source.look()
+            snapshot = self._source.read_snapshot()
         raise IndexUnavailableError(
             f"no checkpoint written in {_ATTEMPTS} attempts: other processes keep writing to this index",
             hint="sync it from one process only: `headwater serve`, or `headwater index sync`",
         )
 
-    def _write_checkpoint(self, look: ChunkLook, stored: Checkpoint | None) -> bool:
+    def _write_checkpoint(self, snapshot: ChunkSnapshot, stored: Checkpoint | None) -> bool:
         crash_point("before_index_checkpoint")
         checkpoint = Checkpoint(
-            look.position.to_text(), stored.sequence + 1 if stored else 1, self._now().isoformat()
+            snapshot.position.to_text(), stored.sequence + 1 if stored else 1, self._now().isoformat()
         )
         is_written = self._index.write_checkpoint(checkpoint, stored)
         crash_point("after_index_checkpoint")
         return is_written
 
-    def _apply(self, look: ChunkLook, since: SyncPosition | None, report: SyncReport) -> None:
-        changes = look.iter_changes(since) if since else None
+    def _apply(self, snapshot: ChunkSnapshot, since: SyncPosition | None, report: SyncReport) -> None:
+        changes = snapshot.iter_changes(since) if since else None
         if since is None or changes is None:
-            self._compare(look, report)
+            self._compare(snapshot, report)
             return
-        gone: list[str] = []
+        deleted: list[str] = []
         for page in _in_pages(changes):
-            gone += [chunk.chunk_id for chunk in page if chunk.deleted]
+            deleted += [chunk.chunk_id for chunk in page if chunk.deleted]
             present = [chunk for chunk in page if not chunk.deleted]
             self._upsert([chunk for chunk in present if chunk.content_revision > since.revision], report)
             self._set_fields([chunk for chunk in present if chunk.content_revision <= since.revision], report)
-        self._delete(gone, report)
+        self._delete(deleted, report)
 
-    def _compare(self, look: ChunkLook, report: SyncReport) -> None:
+    def _compare(self, snapshot: ChunkSnapshot, report: SyncReport) -> None:
         if not self._index.count():
-            for page in _in_pages(look.iter_chunks(None)):
+            for page in _in_pages(snapshot.iter_chunks(None)):
                 self._upsert(page, report)
             return
         report.compared = True
-        found = compare_states(look.iter_states(), self._index.iter_states())
+        found = compare_states(snapshot.iter_states(), self._index.iter_states())
         report.divergent_rows = len(found.rows)
-        self._mend(look, found, report)
+        self._repair(snapshot, found, report)
 
-    def _mend(self, look: ChunkLook, found: Divergence, report: SyncReport) -> None:
+    def _repair(self, snapshot: ChunkSnapshot, found: Divergence, report: SyncReport) -> None:
         # Changed fields may have changed indexed words, so the whole point is written.
         wrong = {*found.missing, *found.changed_text, *found.changed_fields}
-        for page in _in_pages(look.iter_chunks(wrong)):
+        for page in _in_pages(snapshot.iter_chunks(wrong)):
             self._upsert(page, report)
         self._delete(found.surplus, report)
 

@@ -83,7 +83,7 @@ class MemoryIndex:
     def load(self, row_keys: Sequence[str]) -> list[Point]:
         """Return all chunks of the rows, in the order of keys and chunk numbers."""
         with self._lock:
-            found = [self._whole(slot) for key in row_keys for slot in self._rows.get(key, ())]
+            found = [self._to_point(slot) for key in row_keys for slot in self._rows.get(key, ())]
         return sorted(found, key=lambda point: (point.row_key, point.chunk_number))
 
     def iter_states(self) -> Iterator[PointState]:
@@ -99,7 +99,7 @@ class MemoryIndex:
     def iter_passages(self) -> Iterator[Passage]:
         """Yield all current points."""
         with self._lock:
-            passages = [_show(point) for point in self._points if point is not None]
+            passages = [_to_passage(point) for point in self._points if point is not None]
         yield from passages
 
     def count(self) -> int:
@@ -169,7 +169,7 @@ class MemoryIndex:
         if not self._rows[row_key]:
             del self._rows[row_key]
 
-    def _whole(self, slot: int) -> Point:
+    def _to_point(self, slot: int) -> Point:
         point = self._points[slot]
         if point is None:
             raise AssertionError(f"slot {slot} is in a row, but empty")
@@ -224,11 +224,11 @@ class MemoryIndex:
             if len(hits) == request.limit:
                 break
             if row_key not in hits and satisfies(request.conditions, point.fields, point.tenant):
-                hits[row_key] = PassageHit(_show(point), -negative)
+                hits[row_key] = PassageHit(_to_passage(point), -negative)
         return list(hits.values())
 
 
-def _show(point: Point) -> Passage:
+def _to_passage(point: Point) -> Passage:
     return Passage(
         point.chunk_id,
         point.row_key,

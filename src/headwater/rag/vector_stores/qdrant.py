@@ -247,10 +247,10 @@ class QdrantStore:
         self._check(version)
         operations: list[Any] = []
         if self.find_live() is not None:
-            gone = models.DeleteAlias(alias_name=self._collection)
-            operations.append(models.DeleteAliasOperation(delete_alias=gone))
-        made = models.CreateAlias(collection_name=self._to_name(version), alias_name=self._collection)
-        operations.append(models.CreateAliasOperation(create_alias=made))
+            delete = models.DeleteAlias(alias_name=self._collection)
+            operations.append(models.DeleteAliasOperation(delete_alias=delete))
+        create = models.CreateAlias(collection_name=self._to_name(version), alias_name=self._collection)
+        operations.append(models.CreateAliasOperation(create_alias=create))
         with explained(self._collection):
             self._client.update_collection_aliases(operations)
 
@@ -294,8 +294,8 @@ def explained(collection: str) -> Iterator[None]:
         ) from error
 
 
-def _to_line(what: object) -> str:
-    text = what.decode("utf-8", "replace") if isinstance(what, bytes) else str(what)
+def _to_line(value: object) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return " ".join(text.split())[:300]
 
 

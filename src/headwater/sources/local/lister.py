@@ -111,7 +111,7 @@ def is_utf8(name: str) -> bool:
     return True
 
 
-def show_name(name: str) -> str:
+def format_name(name: str) -> str:
     """Return a printable name, with bytes that are not UTF-8 as `\\xff`."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 

@@ -79,7 +79,7 @@ class MemoryQueue:
                 now = self._clock.monotonic()
                 stored = _Stored(body, dict(attributes or {}), self._clock.now(), now)
                 self._messages[message_id] = stored
-                self._show_at(message_id, stored, now)
+                self._schedule_visibility(message_id, stored, now)
         return message_id
 
     def _wait_for_room(self, timeout: float | None) -> None:
@@ -131,10 +131,10 @@ class MemoryQueue:
                 )
             )
         for message_id, stored in later:
-            self._show_at(message_id, stored, now + self._visibility_timeout)
+            self._schedule_visibility(message_id, stored, now + self._visibility_timeout)
         return found
 
-    def _show_at(self, message_id: str, stored: _Stored, visible_at: float) -> None:
+    def _schedule_visibility(self, message_id: str, stored: _Stored, visible_at: float) -> None:
         stored.visible_at = visible_at
         self._order += 1
         heapq.heappush(self._schedule, (visible_at, self._order, message_id))
@@ -161,7 +161,7 @@ class MemoryQueue:
                 elif stored.visible_at <= now:
                     failed[message_id] = "the message is not in flight"
                 else:
-                    self._show_at(message_id, stored, now + seconds)
+                    self._schedule_visibility(message_id, stored, now + seconds)
         return failed
 
     def release(self, handles: Mapping[str, str]) -> None:
@@ -170,7 +170,7 @@ class MemoryQueue:
             now = self._clock.monotonic()
             for message_id, handle in handles.items():
                 if self._is_newest(message_id, handle):
-                    self._show_at(message_id, self._messages[message_id], now)
+                    self._schedule_visibility(message_id, self._messages[message_id], now)
 
     def _is_newest(self, message_id: str, handle: str) -> bool:
         stored = self._messages.get(message_id)

@@ -81,7 +81,7 @@ _RIGHTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AwsPlace:
+class AwsSubject:
     """The subject of a request: its name in messages, its configuration key, the rights it requires."""
 
     name: str
@@ -137,22 +137,22 @@ def find_credentials_hint(error: ClientError) -> str:
     return ""
 
 
-def explain_aws_failure(error: AwsError, place: AwsPlace) -> SourceError:
+def explain_aws_failure(error: AwsError, subject: AwsSubject) -> SourceError:
     """Convert a failure at a queue or bucket into headwater's error, with a fix."""
     if isinstance(error, ClientError):
-        return _explain_answer(error, place)
+        return _explain_answer(error, subject)
     if isinstance(error, NO_CREDENTIALS):
-        return CredentialsError(f"no credentials for {place.name}: {error}", hint=NO_CREDENTIALS_HINT)
+        return CredentialsError(f"no credentials for {subject.name}: {error}", hint=NO_CREDENTIALS_HINT)
     if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
         return SourceUnavailableError(
-            f"{place.name} does not answer: {error}",
-            hint=f"check the network and {place.setting}.endpoint; the request will be retried",
+            f"{subject.name} does not answer: {error}",
+            hint=f"check the network and {subject.setting}.endpoint; the request will be retried",
         )
-    return SourceError(f"{place.name}: {error}", hint=f"check {place.setting} and the AWS configuration")
+    return SourceError(f"{subject.name}: {error}", hint=f"check {subject.setting} and the AWS configuration")
 
 
 @contextmanager
-def asking(place: AwsPlace, service: str) -> Iterator[None]:
+def asking(subject: AwsSubject, service: str) -> Iterator[None]:
     """Convert AWS errors raised inside; an access-denied error names the missing right.
 
     `service` is the prefix of the service's rights: `sqs`, `s3`, `events`.
@@ -161,39 +161,39 @@ def asking(place: AwsPlace, service: str) -> Iterator[None]:
         yield
     except (BotoCoreError, ClientError) as error:
         if isinstance(error, ClientError) and is_denied(error) and not find_credentials_hint(error):
-            raise _explain_denial(error, place, service) from error
-        raise explain_aws_failure(error, place) from error
+            raise _explain_denial(error, subject, service) from error
+        raise explain_aws_failure(error, subject) from error
 
 
-def _explain_denial(error: ClientError, place: AwsPlace, service: str) -> CredentialsError:
+def _explain_denial(error: ClientError, subject: AwsSubject, service: str) -> CredentialsError:
     right = f"{service}:{_RIGHTS.get(error.operation_name, error.operation_name)}"
     return CredentialsError(
-        f"{place.name}: {right} is denied: {error_code(error)}",
+        f"{subject.name}: {right} is denied: {error_code(error)}",
         hint=f"allow {right}; `headwater plan --policies` prints all permissions of the role set-up",
     )
 
 
-def _explain_answer(error: ClientError, place: AwsPlace) -> SourceError:
+def _explain_answer(error: ClientError, subject: AwsSubject) -> SourceError:
     code = error_code(error)
     text = str(error.response.get("Error", {}).get("Message", ""))
-    says = f"{place.name}: {code}: {text}"
+    says = f"{subject.name}: {code}: {text}"
     if code in _MISSING_QUEUE:
         return QueueNotFoundError(
-            f"{place.name} does not exist: {code}: {text}",
-            hint=f"check the account, the name and the region in {place.setting}.url",
+            f"{subject.name} does not exist: {code}: {text}",
+            hint=f"check the account, the name and the region in {subject.setting}.url",
         )
     if code in {"NoSuchBucket", "404"}:
         return BucketNotFoundError(
-            f"{place.name} does not exist: {code}",
-            hint=f"check the name and {place.setting}.endpoint; `aws s3 mb` creates a bucket",
+            f"{subject.name} does not exist: {code}",
+            hint=f"check the name and {subject.setting}.endpoint; `aws s3 mb` creates a bucket",
         )
     credentials_hint = find_credentials_hint(error)
     if credentials_hint:
         return CredentialsError(says, hint=credentials_hint)
     if is_denied(error):
-        return CredentialsError(says, hint=place.rights)
+        return CredentialsError(says, hint=subject.rights)
     if is_wrong_region(error):
-        return SourceError(says, hint=f"the bucket is in another region: set {place.setting}.region")
+        return SourceError(says, hint=f"the bucket is in another region: set {subject.setting}.region")
     if is_busy(error):
         return SourceUnavailableError(says, hint="the request will be retried")
-    return SourceError(says, hint=f"check {place.setting} in the configuration")
+    return SourceError(says, hint=f"check {subject.setting} in the configuration")

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from headwater.errors import ConfigError, ObjectForbiddenError
 from headwater.sources.cleaner import CleanResult, CleanTarget
 from headwater.sources.lister import ListedObject
-from headwater.sources.s3.aws import AwsPlace, asking, error_code, error_status
+from headwater.sources.s3.aws import AwsSubject, asking, error_code, error_status
 from headwater.sources.s3.lister import build_listing_client
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class S3Cleaner:
 
     def clean(self, listed: ListedObject) -> CleanResult:
         """See `SourceCleaner.clean`."""
-        place = AwsPlace(f"{listed.key!r} in bucket {self._bucket}", "source", _RIGHTS)
-        with asking(place, "s3"):
+        subject = AwsSubject(f"{listed.key!r} in bucket {self._bucket}", "source", _RIGHTS)
+        with asking(subject, "s3"):
             try:
                 return self._clean(listed)
             except ClientError as error:

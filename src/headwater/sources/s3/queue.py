@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from headwater import __version__
 from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 from headwater.sources.queue import Message, QueueDepth
-from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsPlace, error_code, explain_aws_failure
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsSubject, error_code, explain_aws_failure
 from headwater.sources.s3.resource_names import name_resources
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ def _to_source_error(error: AwsError, url: str) -> SourceError:
     return explain_aws_failure(error, name_queue(url))
 
 
-def name_queue(name: str) -> AwsPlace:
+def name_queue(name: str) -> AwsSubject:
     """Return the queue's name for error messages, given its URL or name."""
-    return AwsPlace(f"queue {name}", "source.queue", _RIGHTS)
+    return AwsSubject(f"queue {name}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
@@ -225,7 +225,7 @@ def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:
     return queue.endpoint or f"{parts.scheme}://{parts.netloc}", region
 
 
-def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
+def find_queue_endpoint(source: "S3SourceConfig") -> tuple[str | None, str | None]:
     """Return endpoint and region of the queue and related resources, each None as in `find_endpoint`.
 
     A queue without a URL is expected in the region of the bucket.
@@ -239,7 +239,7 @@ def find_queue_place(source: "S3SourceConfig") -> tuple[str | None, str | None]:
 def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
     """Build a client for the queue of a source. Raises `ConfigError` if no region is found."""
     name = source.queue.url or name_resources(source)
-    endpoint, region = find_queue_place(source)
+    endpoint, region = find_queue_endpoint(source)
     try:
         # A separate session: boto3's default one is not thread-safe while it builds a client.
         session = boto3.session.Session()

@@ -124,8 +124,10 @@ def observe(folder: Folder, known: KnownFiles, log: Log) -> None:
 
 def check(folder: Folder, log: Log) -> None:
     present = {p: inode.content for p, inode in folder.files.items() if not p.startswith("elsewhere/")}
-    told: Mapping[str, str] = {key: log.contents[key] for key, file in log.newest.items() if file.is_present}
-    assert told == present
+    reported: Mapping[str, str] = {
+        key: log.contents[key] for key, file in log.newest.items() if file.is_present
+    }
+    assert reported == present
 
 
 @given(st.lists(OPERATIONS, max_size=30))

@@ -15,7 +15,7 @@ from headwater.app import App
 from headwater.app.cleaning import CleanReport, CleanSource
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.verify import Verify, VerifyReport
-from headwater.capture.own_events import CLEANED_EVENT
+from headwater.capture.control_events import CLEANED_EVENT
 from headwater.config.settings import Settings
 from headwater.errors import SourceUnavailableError
 from headwater.sources.cleaner import CleanResult, SourceCleaner

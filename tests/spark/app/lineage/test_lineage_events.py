@@ -71,8 +71,8 @@ def test_each_commit_is_reported_once(spark: SparkSession, tmp_path: Path) -> No
         outputs = list_completed(collector, table)
         address, now = find_address(app.settings, table), read_clock()
         instants = [commit.instant for commit in list_commits(address, now)]
-        told = Counter(output["facets"]["version"]["datasetVersion"] for output in outputs)
-        assert told == Counter(instants)
+        reported = Counter(output["facets"]["version"]["datasetVersion"] for output in outputs)
+        assert reported == Counter(instants)
         assert len(instants) == commits
         for output in outputs:
             detail = load_commit(address, output["facets"]["version"]["datasetVersion"], now)

@@ -10,7 +10,7 @@ import pytest
 from headwater.app import App
 from headwater.app.objects.routing import Routing
 from headwater.app.objects.verify import Verify
-from headwater.app.services.whole_tables import with_whole_tables
+from headwater.app.services.intact_tables import with_integrity_check
 from headwater.errors import TableDamagedError
 from headwater.lake.layout import find_address, table_path
 from headwater.lake.service_table import ServiceTable
@@ -80,16 +80,16 @@ def test_corrupt_log_stops_a_run_and_its_rows_are_re_ingested(spark, tmp_path, m
     assert lake.rows("things", "id", "note") == [(at, "old") for at in range(20)]
 
     app = App(lake.settings, spark=spark)
-    pipeline = with_whole_tables(app.build_pipeline("things"), lake.settings)
+    pipeline = with_integrity_check(app.build_pipeline("things"), lake.settings)
     with pytest.raises(TableDamagedError, match=log.name):
         pipeline.run_batch()
     report = Verify(app).run()
     assert not report.is_complete
-    assert [damage.path for damage in report.tables["things"].damaged] == [log.name]
+    assert [corrupt_file.path for corrupt_file in report.tables["things"].damaged] == [log.name]
 
     assert read_again(lake, spark, mode) == 1
     assert compact(ServiceTable(spark, find_address(lake.settings, "things")), accept_loss=True).files == 1
     assert lake.rows("things", "id", "note") == rows
-    again = with_whole_tables(App(lake.settings, spark=spark).build_pipeline("things"), lake.settings)
+    again = with_integrity_check(App(lake.settings, spark=spark).build_pipeline("things"), lake.settings)
     assert again.run_batch() is None
     assert Verify(App(lake.settings, spark=spark), deep=1).run().is_complete

@@ -174,12 +174,12 @@ def test_one_state_loads_at_a_time_with_bounded_wait(shop: Shop, monkeypatch: py
     live = LiveSearch(shop.lake.index, syncs=False)
     live.open()
     monkeypatch.setattr(live._history, "_wait_seconds", 0.05)
-    reading, go_on = threading.Event(), threading.Event()
+    reading, resume = threading.Event(), threading.Event()
     read = PastChunks.read
 
     def wait(self: PastChunks, moment: Moment) -> Any:
         reading.set()
-        assert go_on.wait(30)
+        assert resume.wait(30)
         return read(self, moment)
 
     monkeypatch.setattr(PastChunks, "read", wait)
@@ -190,7 +190,7 @@ def test_one_state_loads_at_a_time_with_bounded_wait(shop: Shop, monkeypatch: py
             with pytest.raises(IndexUnavailableError, match="being loaded"):
                 live.search(SearchQuery("mug", as_of=then))
         assert live.search(SearchQuery("carafe")).rows  # now is not held up
-        go_on.set()
+        resume.set()
         assert loading.result(30).as_of == first
     assert live.search(SearchQuery("mug", as_of=first)).as_of == first
     assert live.search(SearchQuery("mug", as_of=second)).as_of == second

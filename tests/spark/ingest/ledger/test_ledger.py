@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 from headwater.capture.position import Position
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.local_states import LocalStates
-from headwater.ingest.ledger.mark import Mark
+from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
 
-MARK = Mark("20260501000000000", Position("20260501000000000", 0), has_looked=False)
+WATERMARK = Watermark("20260501000000000", Position("20260501000000000", 0), has_unconfirmed=False)
 TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FULL = LedgerEntry(
@@ -42,8 +42,8 @@ BARE = LedgerEntry("bare", "file", "folder", "bare.json")
 
 def test_states_are_the_same_by_id_and_all_together(spark: SparkSession, tmp_path: Path) -> None:
     ledger = Ledger(spark, str(tmp_path / "ledger"))
-    ledger.write("orders", [FULL, BARE], MARK)
-    ledger.write("other", [LedgerEntry("other", "s3", "b", "k")], MARK)
+    ledger.write("orders", [FULL, BARE], WATERMARK)
+    ledger.write("other", [LedgerEntry("other", "s3", "b", "k")], WATERMARK)
     wanted = {"full": FULL, "bare": BARE}
     assert ledger.read_states("orders", ["full", "bare", "other", "nobody"]) == wanted
     assert LocalStates(ledger.iter_texts("orders")).find(["full", "bare", "other", "nobody"]) == wanted
@@ -76,7 +76,7 @@ def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_p
     ledger = Ledger(spark, str(tmp_path / "ledger"))
     assert ledger.read_seen("orders", []) is None
     assert read_seen(ledger, newest[:1]) == find_seen(newest[:1])
-    ledger.write("orders", states, MARK)
+    ledger.write("orders", states, WATERMARK)
     assert read_seen(ledger, []) == find_seen(states)
     found = read_seen(ledger, newest)
     assert found == find_seen([*states, *newest])

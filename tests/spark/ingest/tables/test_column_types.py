@@ -182,8 +182,8 @@ def test_a_table_with_blobs_in_log_files_is_left_to_spark(spark, shop):
 
 def test_describe_names_the_types(shop):
     lake, _, _ = shop
-    told = inspection.describe(find_address(lake.settings, "products"), datetime.now(timezone.utc))
-    types = {column.name: column.type for column in told.columns}
+    reported = inspection.describe(find_address(lake.settings, "products"), datetime.now(timezone.utc))
+    types = {column.name: column.type for column in reported.columns}
     assert (types["id"], types["embedding"], types["picture"]) == ("bigint", "vector(16)", "blob")
 
 
@@ -196,7 +196,7 @@ def test_verify_finds_the_rows_equal_to_their_objects(spark, shop):
 
 
 @pytest.mark.parametrize(
-    ("column", "vector", "more", "told"),
+    ("column", "vector", "more", "expected_message"),
     [
         ("embedding", [1.0] * 15, {}, "the vector has 15 numbers, but embedding is vector\\(16\\)"),
         ("embedding", [float("nan")] * 16, {}, "NaN or infinite"),
@@ -206,9 +206,9 @@ def test_verify_finds_the_rows_equal_to_their_objects(spark, shop):
         ("embeding", [1.0], {}, "there is no column embeding"),
     ],
 )
-def test_unsearchable_columns_are_rejected(spark, shop, column, vector, more, told):
+def test_unsearchable_columns_are_rejected(spark, shop, column, vector, more, expected_message):
     lake, _, _ = shop
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=expected_message):
         queries.search_vectors(spark, table_path(lake.lake, "products"), column, vector, **more)
 
 

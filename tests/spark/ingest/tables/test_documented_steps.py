@@ -17,7 +17,7 @@ def block(language: str) -> str:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
-def shown_rows() -> tuple[list[str], list[tuple[str, ...]]]:
+def documented_rows() -> tuple[list[str], list[tuple[str, ...]]]:
     lines = PAGE.split("gives these rows")[1].split("Try transforms")[0].splitlines()
     cells = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines if line[:1] == "|"]
     return list(cells[0]), cells[2:]
@@ -30,7 +30,7 @@ def test_example_gives_the_rows_that_the_page_shows(build, monkeypatch):
     check_processing(lake.settings, {"HEADWATER_HASH_SALT": "pepper"})
     lake.put("orders/1.json", block("json"))
     (result,) = lake.ingest("order_lines")
-    names, rows = shown_rows()
+    names, rows = documented_rows()
     found = [tuple(map(str, row)) for row in lake.rows("order_lines", *names)]
     assert sorted(found) == sorted(rows)
     assert result.warnings == ()

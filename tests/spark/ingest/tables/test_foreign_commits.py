@@ -27,7 +27,7 @@ def put(lake, *numbers):
     return sum(result.objects["ingested"] for result in results)
 
 
-def write_foreign(lake, spark, mode, *numbers):
+def write_external(lake, spark, mode, *numbers):
     """A commit a number with plain PySpark: of the table it knows key, ordering and type, and not us."""
     path = lake.table("t").path
     there = spark.read.format("hudi").load(path)
@@ -64,11 +64,11 @@ def write_foreign(lake, spark, mode, *numbers):
 def test_external_commits_and_services_cause_no_duplicates_or_gaps(build, spark, mode, table):
     lake = build(t=MODES[mode] | table)
     assert put(lake, 1, 2) == 2
-    write_foreign(lake, spark, mode, 101, 102, 103)
+    write_external(lake, spark, mode, 101, 102, 103)
     assert put(lake, 3) == 1
     assert put(lake) == 0
 
-    write_foreign(lake, spark, mode, *range(104, 118))
+    write_external(lake, spark, mode, *range(104, 118))
     owned = ServiceTable(spark, TableAddress("t", lake.table("t").path))
     clean(owned, CleanPolicy("commits", 1))
     archive(owned, 2)
@@ -79,7 +79,7 @@ def test_external_commits_and_services_cause_no_duplicates_or_gaps(build, spark,
     assert put(lake, 4) == 1
     assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, 4, *range(101, 118)]
 
-    write_foreign(lake, spark, mode, 118)
+    write_external(lake, spark, mode, 118)
     assert put(lake, 5) == 1
     restore(owned, None)
     assert [row[0] for row in lake.rows("t", "id")] == [1, 2, 3, *range(101, 118)]

@@ -54,7 +54,7 @@ def test_class_of_a_payload_merges_rows_and_sql_says_so_whoever_reads(build, spa
     assert (result.engine == "spark") == (table_type == "merge_on_read")
 
 
-def compile_beside_hudi(spark, source: str) -> None:
+def compile_alongside_hudi(spark, source: str) -> None:
     """Define the class of a source beside Hudi's own, as if its jar had been in `spark.jars`.
 
     Spark brings the compiler. The class is in Hudi's package, as its loader takes no other one now.
@@ -69,7 +69,7 @@ def compile_beside_hudi(spark, source: str) -> None:
 
 
 def test_class_of_a_merger_says_which_row_stays(build, spark):
-    compile_beside_hudi(spark, LOWEST_PRICE)
+    compile_alongside_hudi(spark, LOWEST_PRICE)
     lake = build(t={"path": "*.json", "record_key": "id", "merger": "org.apache.hudi.LowestPrice"})
     lake.ingest_each(
         "t",

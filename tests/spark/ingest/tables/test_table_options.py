@@ -85,18 +85,18 @@ def test_bucket_index_puts_keys_into_as_many_files_as_it_has_buckets(build):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected_message"),
     [
         ({"type": "bucket", "buckets": 2}, {"type": "bucket", "buckets": 3}, "2 buckets there and 3 buckets"),
         ({"type": "bucket", "buckets": 2}, {"type": "simple"}, "2 buckets there and no bucket index here"),
         (None, {"type": "bucket", "buckets": 3}, "no bucket index there and 3 buckets here"),
     ],
 )
-def test_buckets_of_a_table_that_exists_cannot_change(build, before, after, told):
+def test_buckets_of_a_table_that_exists_cannot_change(build, before, after, expected_message):
     lake = build(t=DAYS | ({"index": before} if before else {}))
     lake.ingest_each("t", FIRST)
     lake.change("t", index=after)
-    with pytest.raises(TableMismatchError, match=told):
+    with pytest.raises(TableMismatchError, match=expected_message):
         lake.ingest_each("t", FIRST, UPDATE)
     assert lake.rows("t", "id") == [(1,), (2,)]
 

@@ -102,19 +102,19 @@ def test_failing_table_stops_alone_and_reports_the_cause(spark, build):
     )
     lake.put_many((f"{n}.json", f'{{"n": {n}}}\n') for n in range(4))
     batches: list[str] = []
-    told: list[str] = []
+    reported: list[str] = []
     runner = Runner(
         spark,
         lake.app.events.signal,
         lake.app.build_pipelines(),
         lambda result: batches.append(result.table),
-        lambda table, _: told.append(table),
+        lambda table, _: reported.append(table),
     )
     runner.start()
     runner.finish()
     assert set(runner.failures) == {"misnamed"}
     assert isinstance(runner.failures["misnamed"], ConfigError)
-    assert told == ["misnamed"]
+    assert reported == ["misnamed"]
     for name in ("good", "slow"):
         assert lake.rows(name, "n") == [(n,) for n in range(4)]
     assert batches.count("slow") == 4

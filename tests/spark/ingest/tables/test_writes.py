@@ -31,7 +31,7 @@ def rows_of(lake, *columns):
     return found
 
 
-def go_on(lake):
+def resume(lake):
     """The pipeline takes in what came, and nothing twice."""
     lake.put("1.json", NEXT)
     (result,) = lake.ingest("t")
@@ -51,7 +51,7 @@ def test_partitions_of_the_frame_are_replaced_and_the_pipeline_continues(begin, 
     assert (done.rows, done.replaced) == (3, 1)
     assert done.instant == lake.table("t").load_timeline().commits[-1].requested
     assert rows_of(lake, "id", "ts", "day") == [(2, 5, "tu"), (7, 2, "mo"), (8, 1, "fr")]
-    go_on(lake)
+    resume(lake)
     assert rows_of(lake, "id", "v") == [(2, "b"), (4, "d"), (7, None), (8, None)]
 
 
@@ -63,7 +63,7 @@ def test_complete_table_is_replaced_and_rows_are_merged_by_ordering(begin, spark
     late = spark.sql("select 7 id, 4 ts, 'mo' day, 'late' v union all select 9, 1, 'mo', 'new'")
     assert writes.write(lake.settings, "t", late, "upsert").replaced == 0
     assert rows_of(lake, "id", "v") == [(7, "x"), (9, "new")]
-    go_on(lake)
+    resume(lake)
     assert rows_of(lake, "id") == [(4,), (7,), (9,)]
 
 
@@ -75,7 +75,7 @@ def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
     for _ in range(2):
         writes.write(lake.settings, "t", frame, operation)
     assert rows_of(lake, "id", "v") == [(1, "a"), (2, "b"), *[(7, "x")] * 4]
-    go_on(lake)
+    resume(lake)
     assert len(rows_of(lake, "id")) == 7
 
 
@@ -83,14 +83,14 @@ def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
 def test_incompatible_frames_are_rejected_before_writing(begin, spark):
     lake = begin(**DAYS)
     row = "select 7 id, 5 ts, 'mo' day"
-    for sql, operation, told in (
+    for sql, operation, reported in (
         (row, "insert", "'insert' would keep duplicates in table t"),
         (row, "insert_overwrit", "unknown operation 'insert_overwrit'"),
         (f"{row}, 1 w", "upsert", "table t has no column w"),
         ("select 7 id, 5 ts", "upsert", "rows without day"),
         ("select 'seven' id, 5 ts, 'mo' day", "upsert", "rows do not fit the columns of table t"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=reported):
             writes.write(lake.settings, "t", spark.sql(sql), operation)
     with pytest.raises(UsageError, match="headwater's own"):
         writes.write(lake.settings, "events", spark.sql(row), "insert")

@@ -29,8 +29,8 @@ def address(spark, tmp_path_factory):
 
 
 def call(spark, procedure: str, **arguments: object):
-    told = "".join(f", {key} => {value!r}" for key, value in arguments.items())
-    return spark.sql(f"call {procedure}(table => '{NAME}'{told})").collect()
+    reported = "".join(f", {key} => {value!r}" for key, value in arguments.items())
+    return spark.sql(f"call {procedure}(table => '{NAME}'{reported})").collect()
 
 
 @contextmanager

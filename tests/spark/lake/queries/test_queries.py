@@ -119,8 +119,8 @@ def test_changes_since_archived_commits_are_complete(build):
     assert len(archived) >= 4
     for commit in archived:
         number = commits.index(commit)
-        told = read_both(table, Query.changes(commit.completed))
-        assert told == [("k", "v8"), *((f"n{later}", "x") for later in range(number + 1, 9))]
+        reported = read_both(table, Query.changes(commit.completed))
+        assert reported == [("k", "v8"), *((f"n{later}", "x") for later in range(number + 1, 9))]
     assert len(read_both(table, Query.changes("earliest"))) == 10
     with pytest.raises(InstantUnavailableError, match="earliest readable instant is"):
         list(ChangeFeed(table.address, Query.changes(archived[0].completed), per_commit=False).poll())
@@ -138,8 +138,8 @@ def test_archived_states_with_all_files_are_readable(build):
         expected = [("k", f"v{number}"), *((f"n{earlier}", "x") for earlier in range(number + 1))]
         assert read_both(table, Query.as_of(commit.completed)) == expected
     feed = ChangeFeed(table.address, Query.changes(commits[0].completed), per_commit=True)
-    told = [[(change.op, change.key) for change in step] for step in feed.poll()]
-    assert told == [[("u", "k"), ("i", f"n{number}")] for number in range(1, 7)]
+    reported = [[(change.op, change.key) for change in step] for step in feed.poll()]
+    assert reported == [[("u", "k"), ("i", f"n{number}")] for number in range(1, 7)]
 
 
 @pytest.mark.long

@@ -31,7 +31,7 @@ def shop(spark, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def beside_the_configuration(shop, monkeypatch):
+def next_to_the_configuration(shop, monkeypatch):
     monkeypatch.chdir(shop.source.parent)
 
 

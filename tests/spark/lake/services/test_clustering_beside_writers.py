@@ -13,7 +13,7 @@ from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import WriteConflictError
 from headwater.lake.options import WriteOptions, owner_options
-from headwater.lake.services.upkeep import Duty, look_after
+from headwater.lake.services.maintenance import Duty, run_due_services
 
 pytestmark = pytest.mark.long
 
@@ -66,7 +66,7 @@ def test_writer_clusters_by_itself(configure):
     assert read_newest(owned) == [2, 3]
     owned.write(("k1", 1, "x"), ("k2", 20, "x"))
     assert owned.rows() == [("k1", 1), ("k2", 20), ("k3", 3)]
-    assert look_after(services, Duty()).is_idle
+    assert run_due_services(services, Duty()).is_idle
 
 
 @TYPES
@@ -79,12 +79,12 @@ def test_writer_plans_and_another_clusters(configure, table_type):
     for n in (5, 4):
         owned.write((f"k{n}", n, "x"), plan_clustering=False)
     assert count_pending(owned) == 1
-    done = look_after(services, Duty())
+    done = run_due_services(services, Duty())
     assert (len(done.clustered.instants), done.clustered.rows, done.given_up) == (1, 2, ())
     assert count_pending(owned) == 0
     assert read_newest(owned) == [2, 3]
     assert owned.rows() == [("k2", 2), ("k3", 3), ("k4", 4), ("k5", 5)]
-    assert look_after(services, Duty()).is_idle
+    assert run_due_services(services, Duty()).is_idle
 
 
 @TYPES
@@ -93,14 +93,14 @@ def test_another_plans_and_clusters_when_it_is_due(configure, table_type):
     for n in (3, 2):
         owned.write((f"k{n}", n, "x"))
     duty = Duty(clusters=5)
-    assert look_after(services, duty).clustered.instants == ()
+    assert run_due_services(services, duty).clustered.instants == ()
     owned.write(("k1", 1, "x"))
-    assert look_after(services, Duty()).clustered.instants == ()
+    assert run_due_services(services, Duty()).clustered.instants == ()
     assert count_pending(owned) == 0
-    done = look_after(services, duty)
+    done = run_due_services(services, duty)
     assert (len(done.clustered.instants), done.clustered.files) == (1, 1)
     assert read_newest(owned) == [1, 2, 3]
-    assert look_after(services, duty).is_idle
+    assert run_due_services(services, duty).is_idle
     owned.write(("k1", 10, "x"))
     assert owned.rows() == [("k1", 10), ("k2", 2), ("k3", 3)]
 
@@ -113,12 +113,12 @@ def test_concurrently_changed_rows_are_not_lost(configure, table_type):
     assert count_pending(owned) == 1
     # By Hudi's own rule this write would be refused until the clustering is done.
     owned.write(("k1", 10, "x"))
-    done = look_after(services, Duty())
+    done = run_due_services(services, Duty())
     assert (done.clustered.instants, len(done.given_up), done.is_idle) == ((), 1, False)
     assert (count_pending(owned), find_clustered(owned)) == (0, [])
     assert owned.rows() == [("k1", 10), ("k2", 2)]
     owned.write(("k3", 3, "x"))
-    assert look_after(services, Duty(clusters=5)).given_up == ()
+    assert run_due_services(services, Duty(clusters=5)).given_up == ()
     assert owned.rows() == [("k1", 10), ("k2", 2), ("k3", 3)]
 
 
@@ -140,7 +140,7 @@ def test_write_overlapping_a_clustering_is_rejected_or_complete(configure, table
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write_slowly)
         time.sleep(3)
-        done = look_after(services, Duty(clusters=5))
+        done = run_due_services(services, Duty(clusters=5))
         assert not writing.done()
         try:
             writing.result()

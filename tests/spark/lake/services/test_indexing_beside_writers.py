@@ -13,7 +13,7 @@ from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import WriteConflictError
 from headwater.lake.options import owner_options
-from headwater.lake.services.upkeep import look_after
+from headwater.lake.services.maintenance import run_due_services
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +74,7 @@ def read_ranges(owned):
 
 
 @contextmanager
-def writing_beside(owned):
+def writing_concurrently(owned):
     """Another writer, which goes on and tries a conflict again; gives what it has written so far."""
     stop, written = threading.Event(), []
 
@@ -100,8 +100,8 @@ def test_writer_leaves_statistics_to_another_and_commits_while_they_are_built(bu
         owned.write((f"k{n}", n, "x"), (f"l{n}", n, "y"))
     assert list_indexes(owned) == {"files"}
 
-    with writing_beside(owned) as written:
-        done = look_after(services, duty)
+    with writing_concurrently(owned) as written:
+        done = run_due_services(services, duty)
 
     assert {index.name for index in done.indexed} == {"column_stats"}
     assert not done.is_idle
@@ -120,15 +120,15 @@ def test_writer_leaves_statistics_to_another_and_commits_while_they_are_built(bu
     found = owned.table.spark.read.options(**SKIPPING).format("hudi").load(str(owned.path))
     for n in expected.values():
         assert found.where(f"n = {n}").count() == list(expected.values()).count(n)
-    assert look_after(services, duty).indexed == ()
+    assert run_due_services(services, duty).indexed == ()
 
 
 def test_a_table_without_a_metadata_table_waits_for_its_writer(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"), typed={"file_sizes.small": 0})
-    assert look_after(services, duty).indexed == ()
+    assert run_due_services(services, duty).indexed == ()
     owned.write(("k2", 2, "x"))
-    assert [index.name for index in look_after(services, duty).indexed] == ["column_stats"]
+    assert [index.name for index in run_due_services(services, duty).indexed] == ["column_stats"]
     assert sorted(read_ranges(owned).values()) == [(1, 1), (2, 2)]
 
 
@@ -145,7 +145,7 @@ def test_index_of_a_killed_build_is_dropped_and_rebuilt(build):
     )
     assert read_property(owned, "hoodie.table.metadata.partitions.inflight") == {"column_stats"}
 
-    done = look_after(services, duty)
+    done = run_due_services(services, duty)
     assert [index.name for index in done.indexed] == ["column_stats"]
     owned.write(("k2", 2, "x"))
     assert list_indexes(owned) == {"files", "column_stats"}
@@ -157,6 +157,6 @@ def test_plan_of_another_process_is_executed(build):
     owned, services, duty = configure(build)
     owned.write(("k1", 1, "x"))
     plan_statistics(services)
-    done = look_after(services, duty)
+    done = run_due_services(services, duty)
     assert [index.name for index in done.indexed] == ["column_stats"]
     assert list_indexes(owned) == {"files", "column_stats"}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from headwater.app.application import App
-from headwater.app.services.presence import hold_for_run, hold_for_service, is_alone
 from headwater.app.services.worker import find_duty, list_served
+from headwater.app.services.writer_lease import hold_for_run, hold_for_service, is_alone
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.errors import TableBusyError, UsageError
-from headwater.lake.services.upkeep import Duty
+from headwater.lake.services.maintenance import Duty
 
 LOGGED = {"path": "*.json", "table_type": "merge_on_read"}
 TABLES = {
@@ -84,7 +84,7 @@ def test_idle_worker_error_names_the_setting(tmp_path):
 
 
 def test_two_of_one_process_exclude_each_other_as_two_processes_do(tmp_path, monkeypatch):
-    monkeypatch.setattr("headwater.app.services.presence._ONCE_PATIENCE", 0)
+    monkeypatch.setattr("headwater.app.services.writer_lease._ONCE_PATIENCE", 0)
     settings, stop = build(tmp_path, FILES), threading.Event()
     with hold_for_run(settings, (), stop, once=True):
         with pytest.raises(TableBusyError), hold_for_run(settings, ("plain",), stop, once=True):

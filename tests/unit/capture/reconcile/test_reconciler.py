@@ -55,7 +55,7 @@ def test_missing_changed_and_absent_objects_become_events() -> None:
         known={"changed": "e1", "same": "e1", "vanished": "e1"},
     )
     done = bench.run()
-    assert bench.events.told == [("created", "changed"), ("created", "missing"), ("removed", "vanished")]
+    assert bench.events.reported == [("created", "changed"), ("created", "missing"), ("removed", "vanished")]
     assert (done.listed, done.missing, done.changed, done.vanished, done.emitted) == (3, 1, 1, 1, 3)
     assert done.finished_at == NOW
     assert bench.run().differences == 0
@@ -80,10 +80,10 @@ def test_young_objects_are_left_to_their_notifications(settle_seconds: int) -> N
     bench.events.known["vanished"] = KnownState("vanished", "e1", event_time=young)
     done = bench.run(settle=timedelta(seconds=settle_seconds))
     if settle_seconds:
-        assert bench.events.told == [("created", "old")]
+        assert bench.events.reported == [("created", "old")]
         assert (done.unsettled, done.differences) == (2, 1)
     else:
-        assert len(bench.events.told) == 3
+        assert len(bench.events.reported) == 3
 
 
 def test_objects_whose_notifications_may_wait_in_the_queue_are_left_to_them() -> None:
@@ -93,7 +93,7 @@ def test_objects_whose_notifications_may_wait_in_the_queue_are_left_to_them() ->
     )
     bench.events.known["removed"] = KnownState("removed", "e1", event_time=twenty_minutes)
     done = bench.run(settle=timedelta(seconds=60), captured_until=NOW - timedelta(minutes=30))
-    assert bench.events.told == [("created", "lost")]
+    assert bench.events.reported == [("created", "lost")]
     assert (done.unsettled, done.differences) == (2, 1)
     # The moment of the pass is what it was: events of a listing are ordered by it.
     assert done.started_at == NOW
@@ -124,7 +124,7 @@ def test_existing_objects_are_excluded_when_configured() -> None:
     bench.clock.advance(3600)
     bench.objects.append(build_object("lost", last_modified=NOW + timedelta(seconds=1)))
     done = bench.run(include_existing=False)
-    assert bench.events.told == [("created", "changed"), ("created", "lost")]
+    assert bench.events.reported == [("created", "changed"), ("created", "lost")]
     assert done.unsettled == 0
 
 
@@ -156,14 +156,14 @@ def test_interrupted_listing_keeps_its_events_and_the_next_pass_resumes() -> Non
         bench.run()
     # The object shown last is not decided: it could be shown again.
     assert bench.passes.saved[-1].cursor == "k0013"
-    assert ("removed", "k9") not in bench.events.told
+    assert ("removed", "k9") not in bench.events.reported
     bench.break_after = None
     bench.clock.advance(3600)
     done = bench.run()
     assert done.pass_id == bench.passes.saved[0].pass_id
     assert done.started_at == NOW
     assert (done.listed, done.missing, done.vanished, done.emitted) == (30, 30, 2, 32)
-    assert len(bench.events.told) == len(set(bench.events.told)) == 32
+    assert len(bench.events.reported) == len(set(bench.events.reported)) == 32
 
 
 def test_a_pass_resumed_on_another_day_emits_nothing_twice() -> None:
@@ -177,7 +177,7 @@ def test_a_pass_resumed_on_another_day_emits_nothing_twice() -> None:
     bench.passes.saved[-1] = ReconcilePass("p", "landing", "", "listing", bench.passes.saved[-1].started_at)
     bench.clock.advance(3600)
     assert bench.run().emitted == 2
-    assert len(bench.events.told) == 3
+    assert len(bench.events.reported) == 3
 
 
 def test_unfinished_pass_of_yesterday_is_restarted() -> None:
@@ -206,7 +206,7 @@ def test_a_commit_that_fails_leaves_the_cursor_where_it_was() -> None:
     assert bench.passes.saved[-1].cursor == "k0009"
     bench.lister.on_object = lambda _listed: None
     assert bench.run().listed == 30
-    assert len(bench.events.told) == len(set(bench.events.told)) == 30
+    assert len(bench.events.reported) == len(set(bench.events.reported)) == 30
 
 
 def test_stopped_pass_resumes_later() -> None:
@@ -219,7 +219,7 @@ def test_stopped_pass_resumes_later() -> None:
     bench.lister.on_object = lambda _listed: None
     done = bench.run()
     assert (done.listed, done.vanished) == (30, 1)
-    assert len(bench.events.told) == 31
+    assert len(bench.events.reported) == 31
 
 
 def test_a_dry_run_counts_and_writes_nothing() -> None:
@@ -235,12 +235,12 @@ def test_object_missing_from_an_inventory_is_confirmed_with_the_bucket() -> None
     bench.events.known["after"] = KnownState("after", "e1", event_time=NOW - timedelta(days=1))
     asked = []
 
-    def is_gone(key: str) -> bool:
+    def is_absent(key: str) -> bool:
         asked.append(key)
         return key == "gone"
 
-    done = bench.run(listing={"name": "s3://m/manifest.json", "as_of": as_of, "is_gone": is_gone})
-    assert bench.events.told == [("removed", "gone")]
+    done = bench.run(listing={"name": "s3://m/manifest.json", "as_of": as_of, "is_absent": is_absent})
+    assert bench.events.reported == [("removed", "gone")]
     assert bench.events.appended[0].event.event_time == as_of
     assert asked == ["gone", "outside"]
     assert done.unsettled == 2

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headwater.app.services.presence import hold_for_run
+from headwater.app.services.writer_lease import hold_for_run
 from headwater.cli.main import app
 from headwater.config.loader import load_settings
-from headwater.lake.writers.presence import Patience
+from headwater.lake.writers.writer_lease import Patience
 from headwater.sources.lister import ListedObject
 from tests.fixtures.lakes import FIXTURE_LAKE
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
@@ -60,7 +60,7 @@ def test_it_says_who_writes_and_that_it_has_to_end(
     lake = str(tmp_path / "lake")
     config.write_text(json.dumps({"source": source | place, "lake": lake, "tables": tables, "lock": lock}))
     with hold_for_run(load_settings(config), (), threading.Event(), once=True):
-        monkeypatch.setattr("headwater.app.services.presence.Patience", lambda: Patience(0.0))
+        monkeypatch.setattr("headwater.app.services.writer_lease.Patience", lambda: Patience(0.0))
         refused = CliRunner().invoke(
             app, ["-c", str(config), *(word.format(manifest=manifest) for word in command)]
         )

@@ -30,8 +30,8 @@ def test_sample_requires_deep(tmp_path: Path) -> None:
 
 
 def test_deep_verification_is_described_in_one_sentence() -> None:
-    told = describe_deep(DEEP)
-    assert told == "1,200 objects with 50,000 rows re-read, 1 differ, 2 changed since"
+    description = describe_deep(DEEP)
+    assert description == "1,200 objects with 50,000 rows re-read, 1 differ, 2 changed since"
     assert describe_deep(DeepCounts(unread=3)).endswith("0 differ, 3 unreadable")
 
 

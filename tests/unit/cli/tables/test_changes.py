@@ -82,7 +82,7 @@ def test_text_is_one_line_a_change(config):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected_message"),
     [
         (("nope", "--since", "earliest"), "there is no table nope"),
         (("orders_cow", "--since", "soon"), "neither a time nor an age"),
@@ -91,10 +91,10 @@ def test_text_is_one_line_a_change(config):
         (("orders_cow", "--since", "earliest", "--cdc"), "the table has no change log"),
     ],
 )
-def test_bad_input_exits_2(config, words, told):
+def test_bad_input_exits_2(config, words, expected_message):
     done = run(config, *words)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert expected_message in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -106,12 +106,12 @@ def test_follow_prints_commits_with_offsets_and_ends_cleanly(tmp_path, number):
     newest = f"{names[2].requested}_{names[2].completed}.deltacommit"
     (timeline / newest).rename(tmp_path / newest)
     with following(config, "orders_mor", names[0].completed) as (process, read_line):
-        told = [read_line() for _ in range(4)]
-        assert [row["op"] for row in told] == ["u", "u", "i", "position"]
-        assert told[-1] == {"op": "position", "completed": names[1].completed}
+        output = [read_line() for _ in range(4)]
+        assert [row["op"] for row in output] == ["u", "u", "i", "position"]
+        assert output[-1] == {"op": "position", "completed": names[1].completed}
         (tmp_path / newest).rename(timeline / newest)
-        told = [read_line() for _ in range(2)]
-        assert [(row["op"], row.get("key")) for row in told] == [("d", "o2"), ("position", None)]
+        output = [read_line() for _ in range(2)]
+        assert [(row["op"], row.get("key")) for row in output] == [("d", "o2"), ("position", None)]
         process.send_signal(number)
         rest, errors = process.communicate(timeout=120)
         assert (process.returncode, rest, errors) == (0, "", "")
@@ -124,8 +124,8 @@ def test_follow_waits_for_a_table_that_is_not_there_yet(tmp_path):
         shutil.copytree(FIXTURE_LAKE / "orders_cow", tmp_path / "copy")
         lake.mkdir()
         (tmp_path / "copy").rename(lake / "orders_cow")
-        told = [read_line()["op"] for _ in range(14)]
-        assert told == ["i"] * 8 + ["position", "u", "u", "i", "position", "d"]
+        output = [read_line()["op"] for _ in range(14)]
+        assert output == ["i"] * 8 + ["position", "u", "u", "i", "position", "d"]
         process.terminate()
         process.communicate(timeout=120)
         assert process.returncode == 0

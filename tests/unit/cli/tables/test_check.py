@@ -48,5 +48,5 @@ def test_truncated_log_is_reported_with_next_steps(address):
     assert done.exit_code == 3
     assert "1 corrupt" in done.stdout
     assert "hint: restore the file" in done.stdout
-    [told] = json.loads(run(address, "--json").stdout)["damaged"]
-    assert (told["path"], told["what"], told["found"]) == (log.path, "size", 50)
+    [output] = json.loads(run(address, "--json").stdout)["damaged"]
+    assert (output["path"], output["what"], output["found"]) == (log.path, "size", 50)

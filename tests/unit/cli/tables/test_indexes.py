@@ -9,10 +9,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from headwater.app.services.presence import hold_for_run
+from headwater.app.services.writer_lease import hold_for_run
 from headwater.cli.main import app
 from headwater.config.loader import load_settings
-from headwater.lake.writers.presence import Patience
+from headwater.lake.writers.writer_lease import Patience
 from tests.fixtures.inspection.addresses import copy_fixture
 
 DEFINITIONS = ".hoodie/.index_defs/index.json"
@@ -47,7 +47,7 @@ tables:
     return path
 
 
-def damage(config: Path, table: str, properties: str = "", **definitions: dict[str, Any]) -> Path:
+def corrupt(config: Path, table: str, properties: str = "", **definitions: dict[str, Any]) -> Path:
     """Write down indexes as a failed creation leaves them; `properties` are lines of the table's."""
     file = config.parent / table / DEFINITIONS
     file.parent.mkdir(exist_ok=True)
@@ -67,11 +67,11 @@ BY_DAY = {
 
 
 def test_index_without_command_equals_show(config):
-    told = read_json(config, "orders_cow", "index")
-    assert told == read_json(config, "orders_cow", "index", "show")
-    assert told["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
-    assert (told["indexes"], told["problems"]) == ([], [])
-    assert told["columns"]["placed_at"] == "timestamp"
+    output = read_json(config, "orders_cow", "index")
+    assert output == read_json(config, "orders_cow", "index", "show")
+    assert output["write_index"] == {"type": "bucket", "buckets": 1, "told_by": "configuration"}
+    assert (output["indexes"], output["problems"]) == ([], [])
+    assert output["columns"]["placed_at"] == "timestamp"
     assert "write index: bucket, 1 buckets" in run(config, "orders_cow", "index").stdout
 
 
@@ -79,7 +79,7 @@ def test_index_of_the_metadata_table_has_its_state_and_size_on_disk(config):
     lines = "hoodie.table.metadata.partitions=files,expr_index_low\n"
     options = {"expr": "date_format", "format": "yyyy"}
     low = BY_DAY | {"indexFunction": "date_format", "indexOptions": options}
-    damage(config, "orders_cow", lines, expr_index_low=low)
+    corrupt(config, "orders_cow", lines, expr_index_low=low)
     folder = config.parent / "orders_cow/.hoodie/metadata/expr_index_low"
     folder.mkdir(parents=True)
     (folder / "a.hfile").write_bytes(b"x" * 700)
@@ -98,20 +98,20 @@ def test_index_of_the_metadata_table_has_its_state_and_size_on_disk(config):
 
 
 def test_statistics_dropped_by_the_next_write_are_reported(config):
-    damage(config, "archived", "hoodie.table.metadata.partitions=files,column_stats\n")
+    corrupt(config, "archived", "hoodie.table.metadata.partitions=files,column_stats\n")
     found = read_json(config, "archived", "index")["indexes"]
     assert {one["name"]: one["kept"] for one in found} == {"files": False, "column_stats": False}
     assert "dropped by the next write" in run(config, "archived", "index").stdout
 
 
 def test_broken_index_is_reported_and_repair_removes_it(config):
-    file = damage(config, "orders_cow", expr_index_by_day=BY_DAY)
-    told = read_json(config, "orders_cow", "index")
-    (index,) = told["indexes"]
+    file = corrupt(config, "orders_cow", expr_index_by_day=BY_DAY)
+    output = read_json(config, "orders_cow", "index")
+    (index,) = output["indexes"]
     assert (index["state"], index["name"]) == ("broken", "by_day")
     assert "column placed_at is timestamp" in index["problem"]
     (problem,) = read_json(config, "orders_cow", "describe")["problems"]
-    assert problem in told["problems"]
+    assert problem in output["problems"]
     assert "index repair" in problem
     before = file.read_bytes()
     assert read_json(config, "orders_cow", "index", "repair", "--dry-run")["dropped"] == ["expr_index_by_day"]
@@ -125,13 +125,13 @@ def test_broken_index_is_reported_and_repair_removes_it(config):
 
 def test_secondary_index_without_the_record_index_is_broken(config):
     found = {"indexType": "secondary_index", "sourceFields": ["customer"]}
-    damage(config, "orders_cow", "hoodie.table.metadata.partitions=files\n", secondary_index_c=found)
+    corrupt(config, "orders_cow", "hoodie.table.metadata.partitions=files\n", secondary_index_c=found)
     broken = next(one for one in read_json(config, "orders_cow", "index")["indexes"] if one["name"] == "c")
     assert (broken["state"], "without the record index" in broken["problem"]) == ("broken", True)
 
 
 def test_corrupt_definitions_are_reported(config):
-    damage(config, "orders_cow").write_text("{not JSON")
+    corrupt(config, "orders_cow").write_text("{not JSON")
     assert "index definitions is corrupt" in read_json(config, "orders_cow", "index")["problems"][0]
     assert "index definitions is corrupt" in read_json(config, "orders_cow", "describe")["problems"][0]
 
@@ -139,9 +139,9 @@ def test_corrupt_definitions_are_reported(config):
 def test_dry_run_of_create_prints_the_plan(config):
     args = ("--type", "expression", "-c", "placed_at", "--function", "date_format")
     options = ("--option", "format=yyyy-MM", "--dry-run")
-    told = read_json(config, "orders_cow", "index", "create", "short", *args, *options)
-    assert told["index"]["partition"] == "expr_index_short"
-    assert told["index"]["options"] == {"format": "yyyy-MM", "expr": "date_format"}
+    output = read_json(config, "orders_cow", "index", "create", "short", *args, *options)
+    assert output["index"]["partition"] == "expr_index_short"
+    assert output["index"]["options"] == {"format": "yyyy-MM", "expr": "date_format"}
     text = run(config, "orders_cow", "index", "create", "short", *args, *options).stdout
     assert "would be built: expr_index_short on placed_at (format=yyyy-MM, expr=date_format)" in text
     assert not (config.parent / "orders_cow" / DEFINITIONS).exists()
@@ -176,10 +176,10 @@ def test_nothing_broken_is_nothing_to_repair(config):
 
 
 def test_advice_names_its_figures_and_the_lines_to_set(config):
-    told = read_json(config, "orders_cow", "advise")
-    assert told["profile"]["rows"] == 8
-    assert told["advice"]["index"] == "bucket"
-    assert "3 commits are too few" in told["advice"]["why"][0]
+    output = read_json(config, "orders_cow", "advise")
+    assert output["profile"]["rows"] == 8
+    assert output["advice"]["index"] == "bucket"
+    assert "3 commits are too few" in output["advice"]["why"][0]
     text = run(config, "archived", "advise").stdout
     assert "table archived: 7 rows, 7 file groups" in text
     assert "index: simple" in text
@@ -189,9 +189,9 @@ def test_advice_names_its_figures_and_the_lines_to_set(config):
 def test_index_changes_are_rejected_during_a_run_with_any_lock(config, monkeypatch):
     with config.open("a") as file:
         file.write("lock: {provider: file_system}\n")
-    damage(config, "orders_cow", expr_index_by_day=BY_DAY)
+    corrupt(config, "orders_cow", expr_index_by_day=BY_DAY)
     with hold_for_run(load_settings(config), ("orders_cow",), threading.Event(), once=True):
-        monkeypatch.setattr("headwater.app.services.presence.Patience", lambda: Patience(0.0))
+        monkeypatch.setattr("headwater.app.services.writer_lease.Patience", lambda: Patience(0.0))
         refused = run(config, "orders_cow", "index", "repair")
     assert refused.exit_code == 1, refused.stderr
     assert "orders_cow: being written by run (process" in refused.stderr

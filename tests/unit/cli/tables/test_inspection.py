@@ -50,12 +50,12 @@ def read_json(config: Path, *args: str):
 
 
 def test_description_has_identity_amounts_and_raw_properties(config):
-    told = read_json(config, "orders_cow", "describe")
-    assert told["identity"]["record_keys"] == ["order_id"]
-    assert (told["rows"], told["commits"], told["totals"]["file_groups"]) == (8, 3, 2)
-    assert told["totals"]["small_files"] == 1, "by the limit that the table is written with"
-    assert told["properties"]["hoodie.table.type"] == "COPY_ON_WRITE"
-    assert {"name": "order_id", "type": "string"} in told["columns"]
+    output = read_json(config, "orders_cow", "describe")
+    assert output["identity"]["record_keys"] == ["order_id"]
+    assert (output["rows"], output["commits"], output["totals"]["file_groups"]) == (8, 3, 2)
+    assert output["totals"]["small_files"] == 1, "by the limit that the table is written with"
+    assert output["properties"]["hoodie.table.type"] == "COPY_ON_WRITE"
+    assert {"name": "order_id", "type": "string"} in output["columns"]
     text = run(config, "orders_cow", "describe").stdout
     assert "copy_on_write, table version 9, parquet" in text
     assert "file groups          2, 1 small" in text
@@ -72,12 +72,12 @@ def test_timeline_has_a_line_an_action(config):
 
 
 def test_timeline_as_json_has_times_counts_and_states(config):
-    told = read_json(config, "managed", "timeline")
-    assert told["table"] == "managed"
-    first, *_ = told["actions"]
+    output = read_json(config, "managed", "timeline")
+    assert output["table"] == "managed"
+    first, *_ = output["actions"]
     assert first["requested_at"].endswith("Z")
     assert first["written"]["rows_inserted"] == 6
-    assert {action["state"] for action in told["actions"]} == {"completed", "requested"}
+    assert {action["state"] for action in output["actions"]} == {"completed", "requested"}
 
 
 def test_archived_actions_need_the_option(config):
@@ -115,8 +115,8 @@ def test_files_are_current_ones_or_all(config):
 
 
 def test_partitions_are_listed(config):
-    told = read_json(config, "orders_cow", "partitions")
-    assert {one["partition"]: one["rows"] for one in told["partitions"]} == {"region=eu": 5, "region=us": 3}
+    output = read_json(config, "orders_cow", "partitions")
+    assert {one["partition"]: one["rows"] for one in output["partitions"]} == {"region=eu": 5, "region=us": 3}
     counted = read_json(config, "managed", "partitions", "--count")["partitions"]
     assert [one["rows"] for one in counted] == [3, 1]
     assert "region=us  3" in run(config, "orders_cow", "partitions").stdout
@@ -129,8 +129,8 @@ def test_size_is_a_bar_a_commit(config):
     bars = [line.count("#") for line in done.stdout.splitlines()[1:8]]
     assert bars == sorted(bars)
     assert bars[-1] == 30
-    told = read_json(config, "archived", "size")
-    assert [point["rows"] for point in told["points"]] == [1, 2, 3, 4, 5, 6, 7]
+    output = read_json(config, "archived", "size")
+    assert [point["rows"] for point in output["points"]] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_size_is_drawn_to_a_file(config, tmp_path):

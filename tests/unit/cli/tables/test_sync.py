@@ -37,8 +37,8 @@ def config(tmp_path: Path) -> Path:
 def test_catalog_outage_is_exit_code_1_and_in_status(config: Path) -> None:
     done = run(config, "table", "orders_cow", "sync", "--json")
     assert done.exit_code == 1
-    (told,) = json.loads(done.stdout)["catalogs"]
-    assert "does not answer" in told["error"]
+    (output,) = json.loads(done.stdout)["catalogs"]
+    assert "does not answer" in output["error"]
     (note,) = json.loads(run(config, "status", "--json", "--table", "orders_cow").stdout)["catalogs"]
     assert (note["catalog"], note["table"], note["sent_at"]) == ("hive", "orders_cow", "")
     assert "does not answer" in note["error"]
@@ -75,7 +75,7 @@ catalogs:
         shown = "would create the table with 8 columns; write the manifest of 2 files\n"
         assert done.stdout == f"bigquery: shop.folder_days: {shown}"
         assert (server.sent, (table / ".hoodie/absolute-path-manifest").exists()) == ([], False)
-        (told,) = json.loads(run(config, "table", "folder_days", "sync", "--json").stdout)["catalogs"]
-        assert [change["files"] for change in told["tables"]] == [2]
+        (output,) = json.loads(run(config, "table", "folder_days", "sync", "--json").stdout)["catalogs"]
+        assert [change["files"] for change in output["tables"]] == [2]
         assert len(server.sent) == 2
         assert "nothing to send" in run(config, "table", "folder_days", "sync", "--dry-run").stdout

@@ -29,7 +29,7 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
 
 
 @pytest.mark.parametrize(
-    ("lock", "table", "top", "told"),
+    ("lock", "table", "top", "expected_message"),
     [
         (
             {"provider": "zookeper"},
@@ -110,12 +110,14 @@ def build(lock: dict[str, Any] | None, table: dict[str, Any] | None = None, **to
         ),
     ],
 )
-def test_incompatible_lock_options_are_reported_with_key_and_allowed_values(lock, table, top, told):
+def test_incompatible_lock_options_are_reported_with_key_and_allowed_values(
+    lock, table, top, expected_message
+):
     with pytest.raises(ConfigError) as caught:
         build(lock, table, **top)
     assert caught.value.exit_code == 2
     (line,) = caught.value.message.splitlines()
-    assert f": {told}" in line
+    assert f": {expected_message}" in line
 
 
 def test_locks_that_fit_are_taken():

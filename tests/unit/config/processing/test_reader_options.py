@@ -29,7 +29,7 @@ def test_an_unknown_option_is_reported_with_file_line_and_suggestion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file_format", "name", "told"),
+    ("file_format", "name", "expected_message"),
     [
         ("json", "header", "format json has no option 'header'"),
         ("json", "multiline_", "Did you mean 'multiLine'?"),
@@ -44,12 +44,12 @@ def test_an_unknown_option_is_reported_with_file_line_and_suggestion() -> None:
         ("document", "timeoutSecond", "Did you mean 'timeoutSeconds'?"),
     ],
 )
-def test_each_format_has_its_own_options(file_format: FileFormat, name: str, told: str) -> None:
-    assert told in find(file_format, **{name: "true"})
+def test_each_format_has_its_own_options(file_format: FileFormat, name: str, expected_message: str) -> None:
+    assert expected_message in find(file_format, **{name: "true"})
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "expected_message"),
     [
         ("header", "yes", "'yes' is not allowed. Allowed: true, false"),
         ("quote", "''", "Allowed: one character"),
@@ -60,8 +60,8 @@ def test_each_format_has_its_own_options(file_format: FileFormat, name: str, tol
         ("epochUnit", "days", "Allowed: auto, seconds"),
     ],
 )
-def test_invalid_value_is_reported(name: str, value: str, told: str) -> None:
-    assert told in find("csv", **{name: value})
+def test_invalid_value_is_reported(name: str, value: str, expected_message: str) -> None:
+    assert expected_message in find("csv", **{name: value})
 
 
 def test_names_ignore_case_and_common_options_are_allowed() -> None:

@@ -41,7 +41,7 @@ def test_columns_have_their_types():
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "expected_message"),
     [
         (MERGE | {"columns": {"e": "vector"}}, "columns.e: 'vector' is not one of Hudi's own types"),
         (MERGE | {"columns": {"e": "string"}}, "columns.e: 'string' is not one of Hudi's own types"),
@@ -65,12 +65,12 @@ def test_columns_have_their_types():
         ),
     ],
 )
-def test_invalid_types_are_reported_in_one_line(table, told):
+def test_invalid_types_are_reported_in_one_line(table, expected_message):
     with pytest.raises(ConfigError) as caught:
         load(**table)
     assert caught.value.exit_code == 2
     (line,) = caught.value.message.splitlines()
-    assert told in line
+    assert expected_message in line
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
     )
     assert list(settings.derived_tables) == ["silver", "gold"]
     assert list(settings.object_tables) == ["orders", "other"]
-    told = settings.to_effective()["tables"]
-    assert (told["silver"]["from"], told["silver"]["refresh"]) == ("orders", "changes")
+    reported = settings.to_effective()["tables"]
+    assert (reported["silver"]["from"], reported["silver"]["refresh"]) == ("orders", "changes")
 
 
 def test_groups_default_to_the_record_key(tmp_path):

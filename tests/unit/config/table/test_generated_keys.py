@@ -22,7 +22,7 @@ def list_problems(table: dict[str, object], **others: dict[str, object]) -> list
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected_message"),
     [
         ({"record_key": "id"}, "record_key: cannot be combined with `generated_keys`"),
         ({"record_key": "id", "mode": "append"}, "record_key: cannot be combined with `generated_keys`"),
@@ -72,9 +72,9 @@ def list_problems(table: dict[str, object], **others: dict[str, object]) -> list
         ),
     ],
 )
-def test_key_dependent_settings_are_rejected_with_alternatives(given, told):
+def test_key_dependent_settings_are_rejected_with_alternatives(given, expected_message):
     (problem,) = list_problems(TABLE | given)
-    assert problem.startswith(told)
+    assert problem.startswith(expected_message)
 
 
 def test_merge_needs_a_key_and_is_no_mode_for_generated_ones():

@@ -25,7 +25,7 @@ def only_problem(table: dict[str, object]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "expected_message"),
     [
         (MERGE | {"index": {"type": "bucket"}}, "index.buckets: missing; `type: bucket` needs"),
         (
@@ -144,8 +144,8 @@ def only_problem(table: dict[str, object]) -> str:
         ),
     ],
 )
-def test_incompatible_options_are_rejected_with_alternatives(table, told):
-    assert only_problem(table).startswith(told)
+def test_incompatible_options_are_rejected_with_alternatives(table, expected_message):
+    assert only_problem(table).startswith(expected_message)
 
 
 def test_table_that_gives_none_has_none():

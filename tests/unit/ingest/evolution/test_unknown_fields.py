@@ -7,7 +7,7 @@ import pytest
 
 from headwater.ingest.evolution.unknown_fields import FieldScanner, ScannedTexts
 from headwater.ingest.formats.json_values import mark_ambiguous
-from headwater.ingest.formats.marks import MALFORMED, REPEATED_NAME
+from headwater.ingest.formats.markers import MALFORMED, REPEATED_NAME
 
 SCHEMA = pa.schema(
     [

@@ -212,12 +212,14 @@ def test_columns_get_table_types_and_differences_are_reported(bench: Bench) -> N
     found = bench.fetch(refs, bench.plan("parquet"))
 
     assert records(found) == [(0, 1, {"id": 1, "name": "x"}), (1, 1, {"id": 2, "name": None})]
-    told = outcomes(found)
-    assert told[1]["detail"] == "columns dropped (1): more; columns missing (1): name"
-    assert (told[2]["status"], told[2]["reason"]) == ("quarantined", "schema")
-    assert "column id of memory://b/c has type string; the table's type is int64" in str(told[2]["detail"])
-    assert (told[3]["status"], told[3]["rows"]) == ("read", 0)
-    assert (told[4]["status"], told[4]["reason"]) == ("quarantined", "unparsable")
+    reported = outcomes(found)
+    assert reported[1]["detail"] == "columns dropped (1): more; columns missing (1): name"
+    assert (reported[2]["status"], reported[2]["reason"]) == ("quarantined", "schema")
+    assert "column id of memory://b/c has type string; the table's type is int64" in str(
+        reported[2]["detail"]
+    )
+    assert (reported[3]["status"], reported[3]["rows"]) == ("read", 0)
+    assert (reported[4]["status"], reported[4]["reason"]) == ("quarantined", "unparsable")
 
 
 def test_csv_headers_are_followed(bench: Bench) -> None:

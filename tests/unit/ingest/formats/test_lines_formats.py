@@ -10,7 +10,7 @@ import zstandard
 
 from headwater.errors import ConfigError, ObjectSchemaError, ObjectUnreadableError
 from headwater.ingest.formats import Lines, LinesFormat, ObjectData, Target, load_format, sample_lines
-from headwater.ingest.formats.marks import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.markers import MALFORMED, UNDECODABLE
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 

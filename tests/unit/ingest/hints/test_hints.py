@@ -15,7 +15,7 @@ RECORD = {"id": 1, "deep": {"x": [1, 2]}}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected_message"),
     [
         (json.dumps(RECORD, indent=2), PRETTY),
         (json.dumps(RECORD, indent="\t"), PRETTY),
@@ -31,8 +31,8 @@ RECORD = {"id": 1, "deep": {"x": [1, 2]}}
         ("", ""),
     ],
 )
-def test_first_invalid_line_determines_the_hint(text: str, told: str) -> None:
-    assert describe_shape(text.splitlines()[0] if text else "") == told
+def test_first_invalid_line_determines_the_hint(text: str, expected_message: str) -> None:
+    assert describe_shape(text.splitlines()[0] if text else "") == expected_message
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.capture.own_events import (
+from headwater.capture.control_events import (
     CLEANED_EVENT,
     LISTED_EVENT,
     REPAIR_EVENT,
     TAGGED_EVENT,
     VANISHED_EVENT,
-    build_own_event,
+    build_control_event,
     with_content,
 )
 from headwater.capture.position import Position
@@ -35,7 +35,7 @@ INGESTED = replace(
 
 def own(name: str, kind: str = "other", etag: str | None = "e1", at: int = 100) -> StoredEvent:
     now = START + timedelta(seconds=at)
-    captured = with_content(build_own_event(name, "s3", "landing", "a/1.json", now), kind, etag)
+    captured = with_content(build_control_event(name, "s3", "landing", "a/1.json", now), kind, etag)
     return StoredEvent(
         captured.event.event_id, captured.event, now, "listing", Position(f"2026050100000{at:04d}")
     )

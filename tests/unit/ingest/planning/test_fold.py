@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headwater.capture.own_events import DROP_EVENT
+from headwater.capture.control_events import DROP_EVENT
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import begin_state
 from tests.fixtures.events import build_event, build_stored

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from headwater.capture.own_events import CLEANED_EVENT
+from headwater.capture.control_events import CLEANED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.observation import order_events
 from tests.fixtures.events import START, build_event, build_stored

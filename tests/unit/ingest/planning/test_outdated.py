@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-from headwater.capture.own_events import REPAIR_EVENT, RETRACT_EVENT
+from headwater.capture.control_events import REPAIR_EVENT, RETRACT_EVENT
 from headwater.capture.position import BEGINNING
 from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.decision import Decision

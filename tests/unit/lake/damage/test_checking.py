@@ -7,7 +7,7 @@ import pytest
 
 from headwater.errors import TableDamagedError
 from headwater.lake import inspection
-from headwater.lake.damage import check_files, ensure_whole
+from headwater.lake.damage import check_files, ensure_intact
 from headwater.lake.damage.promises import Promises
 from headwater.lake.layout import TableAddress
 from headwater.lake.timeline.instants import Instant
@@ -28,7 +28,7 @@ def test_every_file_of_the_newest_state_is_compared_and_good(table):
     found = check_files(find_fixture(table), archived=True, contents=True)
     assert found.is_good
     assert found.files == sum(1 + len(one.log_files) for one in current)
-    ensure_whole(find_fixture(table))
+    ensure_intact(find_fixture(table))
 
 
 @pytest.mark.parametrize("kept", [0, 100, -1])
@@ -37,14 +37,14 @@ def test_truncated_log_is_named_with_its_commit(tmp_path, kept):
     log = find_logs(address)[0]
     size = log.stat().st_size
     os.truncate(log, kept % size)
-    [damage] = check_files(address).damaged
-    assert (Path(address.path, damage.path), damage.what) == (log, "size")
-    assert (damage.promised, damage.found) == (size, kept % size)
-    assert damage.rows > 0
+    [corrupt_file] = check_files(address).damaged
+    assert (Path(address.path, corrupt_file.path), corrupt_file.what) == (log, "size")
+    assert (corrupt_file.promised, corrupt_file.found) == (size, kept % size)
+    assert corrupt_file.rows > 0
     with pytest.raises(TableDamagedError) as caught:
-        ensure_whole(address)
-    assert f"{damage.path} has {kept % size:,} bytes instead of {size:,}" in caught.value.message
-    assert f"{damage.rows} rows of commit {damage.instant}" in caught.value.message
+        ensure_intact(address)
+    assert f"{corrupt_file.path} has {kept % size:,} bytes instead of {size:,}" in caught.value.message
+    assert f"{corrupt_file.rows} rows of commit {corrupt_file.instant}" in caught.value.message
     assert "compact --accept-loss" in caught.value.hint
 
 
@@ -53,11 +53,11 @@ def test_missing_file_is_named(tmp_path, table):
     address = copy_fixture(table, tmp_path)
     base = next(one.base_file for one in inspection.read_layout(address).slices if one.base_file)
     Path(address.path, base.path).unlink()
-    [damage] = check_files(address).damaged
-    assert (damage.path, damage.what, damage.found) == (base.path, "gone", None)
-    assert "is missing" in damage.describe()
+    [corrupt_file] = check_files(address).damaged
+    assert (corrupt_file.path, corrupt_file.what, corrupt_file.found) == (base.path, "gone", None)
+    assert "is missing" in corrupt_file.describe()
     # No compaction makes that worse, and none would end it.
-    ensure_whole(address)
+    ensure_intact(address)
 
 
 def test_files_of_archived_commits_are_checked_on_request(tmp_path):
@@ -85,8 +85,8 @@ def test_flipped_bytes_of_a_log_are_found_by_reading_it(tmp_path, at):
     content[at : at + 6] = bytes(byte ^ 0xFF for byte in content[at : at + 6])
     log.write_bytes(content)
     assert check_files(address).is_good
-    [damage] = check_files(address, contents=True).damaged
-    assert (Path(address.path, damage.path), damage.what) == (log, "unreadable")
+    [corrupt_file] = check_files(address, contents=True).damaged
+    assert (Path(address.path, corrupt_file.path), corrupt_file.what) == (log, "unreadable")
 
 
 def test_corrupt_footer_is_found_by_reading(tmp_path):
@@ -94,8 +94,8 @@ def test_corrupt_footer_is_found_by_reading(tmp_path):
     base = next(one.base_file for one in inspection.read_layout(address).slices if one.base_file)
     path = Path(address.path, base.path)
     path.write_bytes(path.read_bytes()[:-8] + bytes(8))
-    [damage] = check_files(address, contents=True).damaged
-    assert (damage.path, damage.what) == (base.path, "unreadable")
+    [corrupt_file] = check_files(address, contents=True).damaged
+    assert (corrupt_file.path, corrupt_file.what) == (base.path, "unreadable")
 
 
 def test_unreadable_commit_is_a_problem_and_no_corruption(tmp_path):

@@ -41,7 +41,7 @@ PARTITIONED = replace(
 
 
 @pytest.mark.parametrize(
-    ("profile", "index", "told"),
+    ("profile", "index", "expected_message"),
     [
         (replace(LARGE, looks_up_keys=False), "none", "no write looks up the file of a key"),
         (replace(LARGE, commits=4), "simple", "4 commits are too few"),
@@ -69,10 +69,10 @@ PARTITIONED = replace(
         ),
     ],
 )
-def test_index_follows_from_the_figures_and_names_them(profile, index, told):
+def test_index_follows_from_the_figures_and_names_them(profile, index, expected_message):
     advice = advise(profile)
     assert advice.index == index
-    assert told in " ".join(advice.why)
+    assert expected_message in " ".join(advice.why)
 
 
 def test_advised_lines_are_a_valid_configuration():

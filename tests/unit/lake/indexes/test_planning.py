@@ -30,9 +30,9 @@ COLUMNS = {"id": "string", "ts": "timestamp", "at": "bigint", "customer": "strin
 
 def build_index(partition: str, kind: Any, **given: Any) -> TableIndex:
     name = partition.removeprefix("secondary_index_").removeprefix("expr_index_")
-    told: dict[str, Any] = {"columns": (), "function": "", "statistics": "", "options": {}, "problem": ""}
-    told |= {"state": "built", "kept": True, "files": 1, "bytes": 10} | given
-    return TableIndex(name=name, kind=kind, partition=partition, **told)
+    reported: dict[str, Any] = {"columns": (), "function": "", "statistics": "", "options": {}, "problem": ""}
+    reported |= {"state": "built", "kept": True, "files": 1, "bytes": 10} | given
+    return TableIndex(name=name, kind=kind, partition=partition, **reported)
 
 
 def build_table(*indexes: TableIndex, under_way: tuple[str, ...] = ()) -> TableIndexes:
@@ -68,7 +68,7 @@ def test_secondary_index_is_planned_with_a_record_index():
 
 
 @pytest.mark.parametrize(
-    ("config", "request_", "told"),
+    ("config", "request_", "expected_message"),
     [
         (None, {**EXPRESSION, "columns": ("at",)}, "headwater's own tables"),
         (PLAIN, {**EXPRESSION, "columns": ("at",), "function": "from_unixtime"}, "requires the metadata"),
@@ -101,10 +101,10 @@ def test_secondary_index_is_planned_with_a_record_index():
         (METADATA, {"name": "bloom_filters", "type": "bloom_filters"}, "the next `run` would remove it"),
     ],
 )  # fmt: skip
-def test_unsupported_or_unmaintained_indexes_are_rejected(config, request_, told):
+def test_unsupported_or_unmaintained_indexes_are_rejected(config, request_, expected_message):
     with pytest.raises(UsageError) as raised:
         plan(config, **request_)
-    assert told in f"{raised.value.message} {raised.value.hint}"
+    assert expected_message in f"{raised.value.message} {raised.value.hint}"
     assert raised.value.hint
 
 
@@ -153,8 +153,8 @@ def test_record_index_stays_as_long_as_a_secondary_index_needs_it():
 
 
 def test_rebuild_keeps_the_definition():
-    told = {"columns": ("customer",), "options": {"expr": "lower"}, "statistics": "column_stats"}
-    table = build_table(build_index("expr_index_low", "expression", **told))
+    reported = {"columns": ("customer",), "options": {"expr": "lower"}, "statistics": "column_stats"}
+    table = build_table(build_index("expr_index_low", "expression", **reported))
     made = plan_rebuild(table, TableConfig.model_validate(METADATA), "low")
     assert (made.type, made.options, made.statistics) == ("expression", {"expr": "lower"}, "column_stats")
 
@@ -173,9 +173,9 @@ def test_repair_removes_only_broken_or_unfinished_indexes():
 def test_definition_of_a_function_on_a_column_it_does_not_take_is_a_problem(function):
     definition = IndexDefinition("expr_index_x", "column_stats", function, ("tags",), is_built=False)
     table = KnownTable(COLUMNS, ("files",))  # type: ignore[arg-type]
-    told = find_problem(definition, table)
-    assert "column tags is complex" in told
-    assert told.endswith("every write to the table therefore fails")
+    problem = find_problem(definition, table)
+    assert "column tags is complex" in problem
+    assert problem.endswith("every write to the table therefore fails")
     assert not find_problem(replace(definition, is_built=True), table)
 
 

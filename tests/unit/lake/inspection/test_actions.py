@@ -136,11 +136,11 @@ def test_pending_write_has_its_operation(tmp_path):
     assert inspection.read_layout(address).totals.uncommitted_files == 1
 
 
-@pytest.mark.parametrize("damage", [b"", b"no Avro", b"Obj\x01", None])
-def test_corrupt_instant_is_reported_and_others_are_listed(tmp_path, damage):
+@pytest.mark.parametrize("corruption", [b"", b"no Avro", b"Obj\x01", None])
+def test_corrupt_instant_is_reported_and_others_are_listed(tmp_path, corruption):
     address = copy_fixture("orders_mor", tmp_path)
     path = sorted(Path(address.path, TIMELINE).glob("*.deltacommit"))[1]
-    path.write_bytes(path.read_bytes()[:-40] if damage is None else damage)
+    path.write_bytes(path.read_bytes()[:-40] if corruption is None else corruption)
     first, second, third = inspection.list_actions(address, NOW)
     assert second.problem is not None
     assert f"deltacommit {path.name[:17]} cannot be read" in second.problem

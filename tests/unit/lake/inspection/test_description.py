@@ -16,17 +16,21 @@ from tests.fixtures.inspection.addresses import NOW, TIMELINE, copy_fixture, fin
 
 def test_copy_on_write_table_is_described():
     found = inspection.describe(find_fixture("orders_cow"), NOW)
-    told = found.identity
-    assert (told.table_type, told.table_version, told.base_file_format) == ("copy_on_write", 9, "parquet")
-    assert (told.record_keys, told.partition_fields) == (("order_id",), ("region",))
-    assert (told.ordering_fields, told.merge_mode) == (("updated_at",), "event_time_ordering")
-    assert (told.hive_style_partitions, told.meta_fields, told.cdc, told.timezone) == (
+    identity = found.identity
+    assert (identity.table_type, identity.table_version, identity.base_file_format) == (
+        "copy_on_write",
+        9,
+        "parquet",
+    )
+    assert (identity.record_keys, identity.partition_fields) == (("order_id",), ("region",))
+    assert (identity.ordering_fields, identity.merge_mode) == (("updated_at",), "event_time_ordering")
+    assert (identity.hive_style_partitions, identity.meta_fields, identity.cdc, identity.timezone) == (
         True,
         True,
         "off",
         "UTC",
     )
-    assert (told.key_generator, told.metadata_partitions, told.indexes) == ("SIMPLE", (), ())
+    assert (identity.key_generator, identity.metadata_partitions, identity.indexes) == ("SIMPLE", (), ())
     assert (found.rows, found.commits, found.archived_commits) == (8, 3, 0)
     assert found.first_commit == "20261121060030193"
     assert found.last_commit is not None
@@ -93,7 +97,7 @@ def test_incomplete_table_is_no_table(tmp_path, content):
 
 
 def test_cdc_custom_keys_and_older_names_are_reported():
-    told = build_identity(
+    identity = build_identity(
         TableProperties(
             {
                 "hoodie.table.cdc.enabled": "true",
@@ -105,13 +109,13 @@ def test_cdc_custom_keys_and_older_names_are_reported():
             }
         )
     )
-    assert (told.cdc, told.key_generator, told.ordering_fields) == (
+    assert (identity.cdc, identity.key_generator, identity.ordering_fields) == (
         "op_key_only",
         "org.example.Keys",
         ("ts",),
     )
-    assert told.metadata_partitions == ("files", "record_index")
-    assert (told.timezone, told.table_type, told.meta_fields) == ("LOCAL", "copy_on_write", True)
+    assert identity.metadata_partitions == ("files", "record_index")
+    assert (identity.timezone, identity.table_type, identity.meta_fields) == ("LOCAL", "copy_on_write", True)
 
 
 def test_indexes_are_read_from_their_definitions():

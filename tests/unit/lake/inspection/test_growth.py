@@ -82,13 +82,13 @@ def test_missing_matplotlib_error_names_the_extra(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected_message"),
     [
         ("growth.bmp", ".png, .ps"),
         ("growth", "files without a suffix"),
         ("none/growth.svg", "the folder does not exist"),
     ],
 )
-def test_file_that_cannot_be_drawn_to_is_bad_input(tmp_path, name, told):
-    with pytest.raises(UsageError, match=told):
+def test_file_that_cannot_be_drawn_to_is_bad_input(tmp_path, name, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         inspection.check_plot(tmp_path / name)

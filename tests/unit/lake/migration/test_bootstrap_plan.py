@@ -26,14 +26,14 @@ def test_partitions_that_match_get_the_mode_and_others_the_other():
     ]
 
 
-@pytest.mark.parametrize(("regex", "told"), [("day", "matches no partition"), ("(", "--regex")])
-def test_a_pattern_without_effect_is_refused(regex, told):
-    with pytest.raises(UsageError, match=told):
+@pytest.mark.parametrize(("regex", "expected_message"), [("day", "matches no partition"), ("(", "--regex")])
+def test_a_pattern_without_effect_is_refused(regex, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         list_partitions(FOLDERS, BootstrapRequest("s", regex=regex))
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected_message"),
     [
         ({"mode": "mirror", "record_key": [], "ordering": []}, "mode: mirror"),
         ({"ordering": []}, "`ordering` is missing"),
@@ -42,14 +42,14 @@ def test_a_pattern_without_effect_is_refused(regex, told):
         ({"drop_partition_columns": True}, "`drop_partition_columns`"),
     ],
 )
-def test_a_table_that_cannot_be_made_of_files_is_refused(changes, told):
-    with pytest.raises(UsageError, match=told):
+def test_a_table_that_cannot_be_made_of_files_is_refused(changes, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         check_config("t", config(**changes))
     check_config("t", config())
 
 
 @pytest.mark.parametrize(
-    ("columns", "folders", "changes", "told"),
+    ("columns", "folders", "changes", "expected_message"),
     [
         (["at", "day"], FOLDERS, {}, r"no column id \(`record_key`\)"),
         (["id", "day"], FOLDERS, {}, r"no column at \(`ordering`\)"),
@@ -60,6 +60,6 @@ def test_a_table_that_cannot_be_made_of_files_is_refused(changes, told):
         (COLUMNS, ["1/2"], {"partition_style": "plain"}, "files are stored in 1/2, not in ..."),
     ],
 )
-def test_files_of_another_table_are_refused(columns, folders, changes, told):
-    with pytest.raises(UsageError, match=told):
+def test_files_of_another_table_are_refused(columns, folders, changes, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         check_source(config(**changes), "s", columns, list_partitions(folders, BootstrapRequest("s")))

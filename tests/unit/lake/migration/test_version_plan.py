@@ -42,7 +42,7 @@ def test_log_files_are_compacted_when_the_timeline_path_changes():
 
 
 @pytest.mark.parametrize(
-    ("direction", "to", "told"),
+    ("direction", "to", "expected_message"),
     [
         ("upgrade", 10, "writes tables of version 6 to 9"),
         ("downgrade", 5, "writes tables of version 6 to 9"),
@@ -50,6 +50,6 @@ def test_log_files_are_compacted_when_the_timeline_path_changes():
         ("downgrade", 9, "has version 8, and `downgrade` cannot change it to version 9"),
     ],
 )
-def test_a_version_out_of_reach_is_refused(direction, to, told):
-    with pytest.raises(UsageError, match=told):
+def test_a_version_out_of_reach_is_refused(direction, to, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         plan_versions("t", table(8), direction, to)

@@ -80,11 +80,11 @@ def test_resuming_from_the_offset_returns_each_change_once(table):
     show_third = hide(table, names[2])
     show_second = hide(table, names[1])
     feed = ChangeFeed(table, Query.changes("earliest"), per_commit=True)
-    told = []
+    reported = []
     for show in (lambda: None, show_second, lambda: None, show_third):
         show()
-        told.append([sorted((change.op, change.key) for change in step) for step in feed.poll()])
-    assert told == [[FIRST], [SECOND], [], [THIRD]]
+        reported.append([sorted((change.op, change.key) for change in step) for step in feed.poll()])
+    assert reported == [[FIRST], [SECOND], [], [THIRD]]
     assert feed.position == names[2].completed
 
 

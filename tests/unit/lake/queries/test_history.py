@@ -161,12 +161,12 @@ def timelines(draw):
 @given(timelines())
 def test_resuming_from_each_offset_returns_every_commit_once(timeline):
     pairs, first = timeline
-    position, told = "", []
+    position, reported = "", []
     for history in (first, build(*pairs)):
         for step in plan_steps(history, position, "", per_commit=True):
-            told += [name.requested for name in step.commits]
+            reported += [name.requested for name in step.commits]
             position = step.after.completed
             # A later reader, who sees more, sees the same commits up to here.
             seen = {at(a) for a, _ in pairs if at(a) <= step.after.requested}
-            assert set(told) == seen
-    assert sorted(told) == sorted(at(a) for a, _ in pairs)
+            assert set(reported) == seen
+    assert sorted(reported) == sorted(at(a) for a, _ in pairs)

@@ -26,7 +26,7 @@ def test_options_choose_one_query(options, query):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected_message"),
     [
         ({"as_of": T, "changes_since": T}, "--as-of and --changes-since cannot be combined"),
         ({"as_of": T, "read_optimized": True}, "--as-of and --read-optimized cannot be combined"),
@@ -37,8 +37,8 @@ def test_options_choose_one_query(options, query):
         ({"changes_since": "soon"}, "'soon' is not a point in time"),
     ],
 )
-def test_incompatible_options_are_rejected(options, told):
-    with pytest.raises(UsageError, match=told):
+def test_incompatible_options_are_rejected(options, expected_message):
+    with pytest.raises(UsageError, match=expected_message):
         choose_query(**{**NOTHING, **options})
 
 

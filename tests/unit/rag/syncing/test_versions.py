@@ -128,12 +128,12 @@ def test_two_syncs_at_once_end_with_the_newest() -> None:
     slow, quick = shop.open_sync(index), shop.open_sync(index)
     slow.run()
     shop.change()
-    old_look = shop.world.chunks.look()
+    old_snapshot = shop.world.chunks.read_snapshot()
     stored = index.read_checkpoint()
     shop.change()
     quick.run()
     # The slow one writes what it saw before the quick one was there, and loses the race for the checkpoint.
-    slow._follow(old_look, stored, always_compare=False)
+    slow._follow(old_snapshot, stored, always_compare=False)
     assert list(index.iter_states()) == shop.world.wanted()
 
 

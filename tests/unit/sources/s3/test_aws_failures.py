@@ -4,9 +4,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from headwater.errors import BucketNotFoundError, CredentialsError, SourceError, SourceUnavailableError
-from headwater.sources.s3.aws import AwsPlace, explain_aws_failure, is_denied
+from headwater.sources.s3.aws import AwsSubject, explain_aws_failure, is_denied
 
-PLACE = AwsPlace("bucket acme", "source", "allow s3:ListBucket")
+SUBJECT = AwsSubject("bucket acme", "source", "allow s3:ListBucket")
 
 
 def refuse(code: str, status: int = 400) -> ClientError:
@@ -34,7 +34,7 @@ def refuse(code: str, status: int = 400) -> ClientError:
 def test_each_rejection_has_its_error_and_next_step(
     code: str, status: int, expected: type[SourceError], hint: str
 ) -> None:
-    error = explain_aws_failure(refuse(code, status), PLACE)
+    error = explain_aws_failure(refuse(code, status), SUBJECT)
     assert type(error) is expected
     assert hint in error.hint
     assert "bucket acme" in error.message
@@ -49,7 +49,7 @@ def test_each_rejection_has_its_error_and_next_step(
 )
 def test_trouble_before_the_request_has_its_error(cause: Exception, expected: type[SourceError]) -> None:
     assert isinstance(cause, NoCredentialsError | EndpointConnectionError)
-    assert type(explain_aws_failure(cause, PLACE)) is expected
+    assert type(explain_aws_failure(cause, SUBJECT)) is expected
 
 
 def test_only_a_missing_right_is_denied() -> None:

@@ -41,7 +41,7 @@ def script() -> Iterator[Script]:
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "kind", "told"),
+    ("code", "status", "kind", "expected_message"),
     [
         ("AccessDenied", 403, CredentialsError, "s3:ListBucket"),
         ("NoSuchBucket", 404, SourceError, "source.endpoint"),
@@ -50,12 +50,12 @@ def script() -> Iterator[Script]:
     ],
 )
 def test_a_refusal_is_explained(
-    script: Script, code: str, status: int, kind: type[SourceError], told: str
+    script: Script, code: str, status: int, kind: type[SourceError], expected_message: str
 ) -> None:
     script.stubber.add_client_error("list_objects_v2", code, "no", status)
     with pytest.raises(kind, match="landing") as failure:
         list(S3Lister(script.client, "landing").iter_objects())
-    assert told in failure.value.hint
+    assert expected_message in failure.value.hint
     assert isinstance(failure.value, SourceError)
 
 

@@ -104,7 +104,7 @@ class BigQueryCatalog:
                 self._write_files(change.table)
             if change.is_new:
                 self._create(change.table)
-            elif change.is_defined_anew:
+            elif change.is_redefined:
                 self._update(change.table)
 
     def close(self) -> None:
@@ -259,8 +259,8 @@ def _check_readable(entry: CatalogTable, written_keys: list[str]) -> None:
             hint="create the table with `drop_partition_columns: true`, or `exclude` it",
         )
     keys = [key.name for key in entry.partition_keys]
-    for place in entry.partitions.values():
-        folder = place.removeprefix(entry.location.rstrip("/")).strip("/")
+    for location in entry.partitions.values():
+        folder = location.removeprefix(entry.location.rstrip("/")).strip("/")
         names = [part.partition("=")[0].lower() if "=" in part else "" for part in folder.split("/")]
         if names != keys:
             raise CatalogError(

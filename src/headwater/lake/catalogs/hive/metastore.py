@@ -130,13 +130,13 @@ class HiveMetastoreCatalog:
     def _write_partitions(self, change: TableChange) -> None:
         name = change.table.name
         for some in iter_batches(change.added.items()):
-            parts = [self._build_partition(change.table, values, place) for values, place in some]
+            parts = [self._build_partition(change.table, values, location) for values, location in some]
             request = ttypes.AddPartitionsRequest(
                 self._database, name, parts, ifNotExists=True, needResult=False
             )
             self._client.add_partitions_req(request)
         for some in iter_batches(change.moved.items()):
-            parts = [self._build_partition(change.table, values, place) for values, place in some]
+            parts = [self._build_partition(change.table, values, location) for values, location in some]
             self._client.alter_partitions(self._database, name, parts)
         for values in change.dropped:
             try:
@@ -145,14 +145,14 @@ class HiveMetastoreCatalog:
             except ttypes.NoSuchObjectException:
                 continue
 
-    def _build_partition(self, table: CatalogTable, values: PartitionValues, place: str) -> Any:
+    def _build_partition(self, table: CatalogTable, values: PartitionValues, location: str) -> Any:
         return ttypes.Partition(
             values=list(values),
             dbName=self._database,
             tableName=table.name,
             createTime=0,
             lastAccessTime=0,
-            sd=_build_storage(table, place),
+            sd=_build_storage(table, location),
             parameters={},
         )
 
@@ -194,10 +194,10 @@ def _build_columns(found: Iterable[Any]) -> tuple[CatalogColumn, ...]:
     return tuple(CatalogColumn(one.name, one.type) for one in found)
 
 
-def _build_storage(table: CatalogTable, place: str, comments: Mapping[str, str] | None = None) -> Any:
+def _build_storage(table: CatalogTable, location: str, comments: Mapping[str, str] | None = None) -> Any:
     return ttypes.StorageDescriptor(
         cols=_write_columns(table.columns, comments or {}),
-        location=place,
+        location=location,
         inputFormat=table.format.input_format,
         outputFormat=table.format.output_format,
         compressed=False,

@@ -42,7 +42,7 @@ class HiveServerCatalog:
         self._password = password
         self._connection: Any = None
         self._cursor: Any = None
-        self._places: dict[tuple[str, PartitionValues], str] = {}
+        self._locations: dict[tuple[str, PartitionValues], str] = {}
 
     def narrow(self, entry: CatalogTable) -> CatalogTable:
         """See `Catalog`."""
@@ -85,7 +85,7 @@ class HiveServerCatalog:
                 self._execute_all(statements.iter_alterations(self._database, change.table, held))
             # Dropped from the cache first, so that an interrupted change is read again.
             for values in (*change.added, *change.moved, *change.dropped):
-                self._places.pop((name, values), None)
+                self._locations.pop((name, values), None)
             self._execute_all(statements.iter_partition_changes(self._database, change, held))
 
     def close(self) -> None:
@@ -103,18 +103,18 @@ class HiveServerCatalog:
             if _NO_TABLE in str(error) or _NO_DATABASE in str(error):
                 return None
             raise
-        return replace(found, partitions=self._read_places(name, found)) if found.partition_keys else found
+        return replace(found, partitions=self._read_locations(name, found)) if found.partition_keys else found
 
-    def _read_places(self, name: str, table: Description) -> dict[PartitionValues, str]:
-        places = {}
+    def _read_locations(self, name: str, table: Description) -> dict[PartitionValues, str]:
+        locations = {}
         for row in self._fetch(statements.list_partitions(self._database, name)):
             values = statements.parse_partition(row[0])
-            place = self._places.get((name, values)) or self._read_place(name, table, values)
-            if place:
-                places[values] = self._places[name, values] = place
-        return places
+            location = self._locations.get((name, values)) or self._read_location(name, table, values)
+            if location:
+                locations[values] = self._locations[name, values] = location
+        return locations
 
-    def _read_place(self, name: str, table: Description, values: PartitionValues) -> str:
+    def _read_location(self, name: str, table: Description, values: PartitionValues) -> str:
         asked = statements.describe_partition(self._database, name, table.partition_keys, values)
         try:
             return parse_description(self._fetch(asked)).location

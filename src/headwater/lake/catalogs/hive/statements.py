@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from headwater.lake.catalogs.catalog_table import CatalogColumn, CatalogTable, PartitionValues
 from headwater.lake.catalogs.hive.description import Description
-from headwater.lake.catalogs.planning import TableChange, iter_batches, normalize_place
+from headwater.lake.catalogs.planning import TableChange, iter_batches, normalize_location
 
 _FIELD = re.compile(r"([<,])([^<>,:()`]+):")
 
@@ -47,9 +47,9 @@ def iter_alterations(database: str, table: CatalogTable, held: Description) -> I
     changed = _find_changed(held.properties, table.properties)
     if changed:
         yield f"{alter} SET TBLPROPERTIES ({_properties(changed)})"
-    gone = sorted(set(held.properties) - set(table.properties))
-    if gone:
-        yield f"{alter} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(quote_text, gone))})"
+    removed = sorted(set(held.properties) - set(table.properties))
+    if removed:
+        yield f"{alter} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(quote_text, removed))})"
     if held.format != table.format:
         yield f"{alter} SET FILEFORMAT {_file_format(table)} SERDE {quote_text(table.format.serde)}"
     changed = _find_changed(held.serde_properties, table.serde_properties)
@@ -68,17 +68,19 @@ def iter_partition_changes(database: str, change: TableChange, held: Description
     """
     table, keys = change.table, change.table.partition_keys
     again = {
-        values: place
-        for values, place in change.moved.items()
+        values: location
+        for values, location in change.moved.items()
         if held.format != table.format
-        or normalize_place(held.partitions.get(values, "")) != normalize_place(place)
+        or normalize_location(held.partitions.get(values, "")) != normalize_location(location)
     }
     alter = f"ALTER TABLE {quote_name(database, table.name)}"
-    for gone in iter_batches([*change.dropped, *again]):
-        yield f"{alter} DROP IF EXISTS {', '.join(_partition(keys, values) for values in gone)}"
+    for removed in iter_batches([*change.dropped, *again]):
+        yield f"{alter} DROP IF EXISTS {', '.join(_partition(keys, values) for values in removed)}"
     for some in iter_batches([*change.added.items(), *again.items()]):
-        places = (f"{_partition(keys, values)} LOCATION {quote_text(place)}" for values, place in some)
-        yield f"{alter} ADD IF NOT EXISTS {' '.join(places)}"
+        locations = (
+            f"{_partition(keys, values)} LOCATION {quote_text(location)}" for values, location in some
+        )
+        yield f"{alter} ADD IF NOT EXISTS {' '.join(locations)}"
 
 
 def describe(database: str, name: str) -> str:

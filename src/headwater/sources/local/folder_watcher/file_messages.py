@@ -30,9 +30,13 @@ def read_file_clock() -> int:
 def build_created_message(bucket: str, key: str, size: int, file: KnownFile, *, from_listing: bool) -> str:
     """Build the body for an existing file, with values that distinguish equal etags."""
     described = {"key": key, "size": size, "eTag": file.etag}
-    told = {"identity": file.identity, "digest": file.digest}
+    file_fields = {"identity": file.identity, "digest": file.digest}
     return _build(
-        bucket, "ObjectCreated:Put", described, file.order, {FILE_FIELD: told, **_name_source(from_listing)}
+        bucket,
+        "ObjectCreated:Put",
+        described,
+        file.order,
+        {FILE_FIELD: file_fields, **_name_source(from_listing)},
     )
 
 
@@ -46,7 +50,11 @@ def _name_source(from_listing: bool) -> Mapping[str, object]:
 
 
 def _build(
-    bucket: str, event_name: str, described: Mapping[str, object], order: int, told: Mapping[str, object]
+    bucket: str,
+    event_name: str,
+    described: Mapping[str, object],
+    order: int,
+    extra_fields: Mapping[str, object],
 ) -> str:
     record = {
         "eventVersion": "2.1",
@@ -59,7 +67,7 @@ def _build(
             "bucket": {"name": bucket},
             "object": {**described, "sequencer": f"{order:0{_SEQUENCER_DIGITS}x}"},
         },
-        **told,
+        **extra_fields,
     }
     return json.dumps({"Records": [record]})
 

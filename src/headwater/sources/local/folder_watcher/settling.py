@@ -25,7 +25,7 @@ class Settling:
         self._keys.pop(key, None)
         self._keys[key] = _Unsettled(now, etag)
 
-    def notice(self, key: str, now: float, etag: str) -> None:
+    def add_listed(self, key: str, now: float, etag: str) -> None:
         """Record that a listing contains `key`, which alone is no change."""
         if key not in self._keys:
             self.touch(key, now, etag)

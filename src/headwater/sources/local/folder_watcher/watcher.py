@@ -49,7 +49,7 @@ RESCAN_SECONDS = 60.0
 _RESCAN_FACTOR = 50
 # Limits how long the start waits for files that are still being written.
 _SETTLE_ROUNDS = 10
-_NOTICE_SECONDS = 0.25
+_SEND_SECONDS = 0.25
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
@@ -167,15 +167,15 @@ class FolderWatcher:
     def _take_listed(self, found: ListedFile) -> int:
         age = (self._clock.now() - found.last_modified).total_seconds()
         if age < self._settle_seconds:
-            self._settling.notice(found.key, self._clock.monotonic(), found.etag)
+            self._settling.add_listed(found.key, self._clock.monotonic(), found.etag)
             return 0
-        return self._look(found.key, found.etag, from_listing=True)
+        return self._inspect(found.key, found.etag, from_listing=True)
 
     def _announce_settled(self) -> int:
         due = self._settling.take_due(self._clock.monotonic())
-        return sum(self._look(key, etag, from_listing=False) for key, etag in due)
+        return sum(self._inspect(key, etag, from_listing=False) for key, etag in due)
 
-    def _look(self, key: str, seen_etag: str | None, *, from_listing: bool) -> int:
+    def _inspect(self, key: str, seen_etag: str | None, *, from_listing: bool) -> int:
         """Announce the file under `key` if it is new, or later if it changed since it was listed."""
         try:
             status = (self._root / key).stat()
@@ -191,9 +191,9 @@ class FolderWatcher:
         sent = self._announce_removed_below(key, from_listing=from_listing)
         if not stat.S_ISREG(status.st_mode):
             return sent + self._announce_if_removed(key, from_listing=from_listing)
-        return sent + self._look_at_file(build_listed_file(key, status), seen_etag, from_listing=from_listing)
+        return sent + self._inspect_file(build_listed_file(key, status), seen_etag, from_listing=from_listing)
 
-    def _look_at_file(self, found: ListedFile, seen_etag: str | None, *, from_listing: bool) -> int:
+    def _inspect_file(self, found: ListedFile, seen_etag: str | None, *, from_listing: bool) -> int:
         key = found.key
         if seen_etag is not None and seen_etag != found.etag:
             self._settling.touch(key, self._clock.monotonic(), found.etag)
@@ -219,9 +219,9 @@ class FolderWatcher:
     def _is_listed(self, key: str) -> bool:
         """True if a listing would include the file: the lister has rules for links."""
         is_plain = os.path.realpath(self._root / key) == f"{os.path.realpath(self._root)}/{key}"
-        return is_plain or self._is_shown(key)
+        return is_plain or self._appears_in_listing(key)
 
-    def _is_shown(self, key: str) -> bool:
+    def _appears_in_listing(self, key: str) -> bool:
         return any(found.key == key for found in self._lister.iter_objects(key))
 
     def _announce_removed(self, key: str, *, from_listing: bool) -> int:
@@ -237,7 +237,7 @@ class FolderWatcher:
             return 0
         # Read before the file check: a file put back right after it must be newer than its removal.
         now_ns = read_file_clock()
-        if not self._is_gone(key):
+        if not self._is_deleted(key):
             return 0
         order = choose_order(self._known.get(key), now_ns)
         body = build_removed_message(self._bucket, key, order, from_listing=from_listing)
@@ -246,7 +246,7 @@ class FolderWatcher:
         self._known.remove(key, order)
         return 1
 
-    def _is_gone(self, key: str) -> bool:
+    def _is_deleted(self, key: str) -> bool:
         """Whether the file is known to be deleted; False while its folder is unreadable or unmounted.
 
         Anything absent from listings counts as deleted: a folder or pipe of that name, or a link that leads
@@ -264,7 +264,7 @@ class FolderWatcher:
             status = path.stat()
         except OSError:
             return False
-        return not (stat.S_ISREG(status.st_mode) and self._is_shown(key))
+        return not (stat.S_ISREG(status.st_mode) and self._appears_in_listing(key))
 
     def _note_unusable(self, path: UnusablePath) -> None:
         if path.reason == "unreadable_folder":
@@ -294,7 +294,7 @@ class FolderWatcher:
         attributes = {SOURCE_ATTRIBUTE: "listing"} if from_listing else {}
         while not self._stop.is_set():
             try:
-                self._queue.send(body, attributes, message_id=message_id, timeout=_NOTICE_SECONDS)
+                self._queue.send(body, attributes, message_id=message_id, timeout=_SEND_SECONDS)
             except SourceUnavailableError:  # full
                 continue
             return True

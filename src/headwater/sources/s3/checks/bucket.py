@@ -17,7 +17,7 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
 from headwater.sources.finding import SetupFinding, to_finding
-from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsPlace, explain_aws_failure, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsSubject, explain_aws_failure, is_denied
 from headwater.sources.s3.checks.credentials import QUICK, check_credentials
 from headwater.sources.s3.checks.queue import check_queue
 from headwater.sources.s3.judging.bucket import (
@@ -87,12 +87,12 @@ def build_s3_client(endpoint: str | None, region: str | None, path_style: bool |
         ) from error
 
 
-def ask_bucket(client: "S3Client", bucket: str, place: AwsPlace) -> BucketAnswer:
+def ask_bucket(client: "S3Client", bucket: str, subject: AwsSubject) -> BucketAnswer:
     """Send a HEAD request to the bucket. Raises the errors of `explain_aws_failure`."""
     try:
         answer = client.head_bucket(Bucket=bucket)
     except (BotoCoreError, ClientError) as error:
-        raise explain_aws_failure(_find_reason(client, bucket, error), place) from error
+        raise explain_aws_failure(_find_reason(client, bucket, error), subject) from error
     headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
     return BucketAnswer(answer.get("BucketRegion") or headers.get("x-amz-bucket-region"), headers)
 
@@ -102,18 +102,18 @@ def ensure_bucket(source: S3SourceConfig) -> None:
 
     Credentials that may read objects but not list the bucket are sufficient.
     """
-    place = name_bucket(source)
+    subject = name_bucket(source)
     with closing(build_s3_client(source.endpoint, source.region)) as client:
         try:
             client.list_objects_v2(Bucket=source.bucket, Prefix=source.prefix, MaxKeys=1)
         except (BotoCoreError, ClientError) as error:
             if not is_denied(error):
-                raise explain_aws_failure(error, place) from error
+                raise explain_aws_failure(error, subject) from error
 
 
-def name_bucket(source: S3SourceConfig) -> AwsPlace:
+def name_bucket(source: S3SourceConfig) -> AwsSubject:
     """Return the bucket's name for error messages."""
-    return AwsPlace(f"bucket {source.bucket}", "source", _RIGHTS)
+    return AwsSubject(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
 def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
@@ -121,14 +121,14 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
     key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
-    place = AwsPlace(f"the lake {lake}", "lake_storage", _LAKE_RIGHTS)
+    subject = AwsSubject(f"the lake {lake}", "lake_storage", _LAKE_RIGHTS)
     try:
         with closing(build_s3_client(storage.endpoint, storage.region, storage.path_style)) as client:
             client.put_object(Bucket=parts.netloc, Key=key, Body=b"")
             client.delete_object(Bucket=parts.netloc, Key=key)
             headers = client.head_bucket(Bucket=parts.netloc)["ResponseMetadata"].get("HTTPHeaders", {})
     except (BotoCoreError, ClientError) as error:
-        reason = explain_aws_failure(error, place)
+        reason = explain_aws_failure(error, subject)
         return [to_finding("lake", LakeNotWritableError(reason.message, hint=reason.hint))]
     except HeadwaterError as error:
         return [to_finding("lake", error)]
@@ -166,7 +166,7 @@ def _read_versioning(client: "S3Client", bucket: str) -> str | SetupFinding:
     try:
         return client.get_bucket_versioning(Bucket=bucket).get("Status", "off")
     except (BotoCoreError, ClientError) as error:
-        return _doubt(VERSIONING, error, "s3:GetBucketVersioning")
+        return _build_unconfirmed(VERSIONING, error, "s3:GetBucketVersioning")
 
 
 def _check_cleaning(
@@ -176,13 +176,13 @@ def _check_cleaning(
     if source.clean_source == "move":
         target = source.clean_source_target.partition("/")[0]
         name = "source.clean_source_move_to"
-        place = AwsPlace(f"bucket {target}", name, "allow s3:PutObject and s3:PutObjectTagging there")
+        subject = AwsSubject(f"bucket {target}", name, "allow s3:PutObject and s3:PutObjectTagging there")
         try:
-            ask_bucket(client, target, place)
+            ask_bucket(client, target, subject)
         except SourceError as error:
             # A right to put objects does not include listing.
-            is_doubt = isinstance(error, CredentialsError)
-            yield SetupFinding(name, "warning" if is_doubt else "problem", error.message, error.hint)
+            is_unconfirmed = isinstance(error, CredentialsError)
+            yield SetupFinding(name, "warning" if is_unconfirmed else "problem", error.message, error.hint)
         else:
             yield SetupFinding(name, "ok", f"{target} is reachable")
 
@@ -193,12 +193,12 @@ def _check_way(
     try:
         answer = client.get_bucket_notification_configuration(Bucket=wanted.bucket)
     except (BotoCoreError, ClientError) as error:
-        return [_doubt(NOTIFICATION, error, "s3:GetBucketNotification")]
+        return [_build_unconfirmed(NOTIFICATION, error, "s3:GetBucketNotification")]
     routes = tuple(item.route for item in list_routes(answer))
     return judge_way(routes, queue, wanted, bucket_region)
 
 
-def _doubt(name: str, error: AwsError, right: str) -> SetupFinding:
+def _build_unconfirmed(name: str, error: AwsError, right: str) -> SetupFinding:
     fix = (
         f"allow {right} so that headwater can check it"
         if is_denied(error)
@@ -213,6 +213,6 @@ def _find_reason(client: "S3Client", bucket: str, error: AwsError) -> AwsError:
         return error
     try:
         client.list_objects_v2(Bucket=bucket, MaxKeys=1)
-    except (BotoCoreError, ClientError) as told:
-        return told
+    except (BotoCoreError, ClientError) as reason:
+        return reason
     return error

@@ -67,9 +67,9 @@ def judge_routes(routes: Sequence[Route], wanted: DesiredNotification) -> list[S
     paths = list_paths(routes, wanted.queue_arn)
     if not paths:
         return [_judge_no_path(routes, wanted)]
-    doubts = [*_judge_indirect(paths), *_judge_events(paths, wanted), *_judge_filters(paths, wanted)]
-    if doubts:
-        return doubts
+    findings = [*_judge_indirect(paths), *_judge_events(paths, wanted), *_judge_filters(paths, wanted)]
+    if findings:
+        return findings
     return [SetupFinding(NAME, "ok", "creations, removals and expirations go directly to the queue")]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from headwater.sources.finding import SetupFinding
 from headwater.sources.provisioner import TAG, AttributeChange, ResourceAction, ResourceKind
+from headwater.sources.s3.planning.desired_values import DesiredValue
 from headwater.sources.s3.planning.ownership import LAKE_TAG, Owner
-from headwater.sources.s3.planning.wishes import Wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Desired:
     kind: ResourceKind
     name: str
     arn: str
-    attributes: Mapping[str, Wish]
+    attributes: Mapping[str, DesiredValue]
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,14 +80,14 @@ def diff_attributes(
     desired: Desired, attributes: Mapping[str, str], tags: Mapping[str, str]
 ) -> tuple[AttributeChange, ...]:
     """Return attributes and tags that differ from their desired value; ignores other owners' tags."""
-    wished = [
-        AttributeChange(name, attributes.get(name, ""), wish.settle(attributes.get(name, "")))
-        for name, wish in desired.attributes.items()
+    changes = [
+        AttributeChange(name, attributes.get(name, ""), desired_value.settle(attributes.get(name, "")))
+        for name, desired_value in desired.attributes.items()
     ]
     tagged = [
         AttributeChange(f"{TAG}{name}", tags.get(name, ""), value) for name, value in desired.tags.items()
     ]
-    return tuple(change for change in (*wished, *tagged) if change.before != change.after)
+    return tuple(change for change in (*changes, *tagged) if change.before != change.after)
 
 
 def _refuse(observed: Observed, is_anothers: bool) -> SetupFinding:

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 from headwater.config.source import S3SourceConfig
 from headwater.sources.s3.planning.actions import Desired
+from headwater.sources.s3.planning.desired_values import (
+    AtLeast,
+    DesiredValue,
+    Exactly,
+    PolicyWith,
+    SameJson,
+    Statement,
+)
 from headwater.sources.s3.planning.ownership import Owner
-from headwater.sources.s3.planning.wishes import AtLeast, Exactly, PolicyWith, SameJson, Statement, Wish
 from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of, name_resources, name_rule
 
 RETENTION_SECONDS = 14 * 86_400
@@ -95,7 +102,7 @@ def build_event_pattern(source: S3SourceConfig) -> str:
 def _build_queues(
     source: S3SourceConfig, site: Site, addresses: Addresses, tags: Mapping[str, str]
 ) -> list[Desired]:
-    shared: dict[str, Wish] = {
+    shared: dict[str, DesiredValue] = {
         "MessageRetentionPeriod": Exactly(str(RETENTION_SECONDS)),
         "MaximumMessageSize": AtLeast(MIN_MESSAGE_BYTES, MESSAGE_BYTES),
         "VisibilityTimeout": Exactly(str(max(1, source.queue.visibility_timeout))),
@@ -137,10 +144,10 @@ def _build_topic(
     topic, queue = addresses.topic, addresses.queue
     account = source.resources.bucket_owner or site.account
     publish = _allow("s3.amazonaws.com", "sns:Publish", topic, addresses.bucket, account)
-    attributes: dict[str, Wish] = {"Policy": _build_policy([publish], "sns:Publish", topic, site)}
+    attributes: dict[str, DesiredValue] = {"Policy": _build_policy([publish], "sns:Publish", topic, site)}
     if site.is_aws or source.resources.kms_key:
         attributes["KmsMasterKeyId"] = Exactly(source.resources.kms_key or "")
-    delivery: dict[str, Wish] = {
+    delivery: dict[str, DesiredValue] = {
         "Protocol": Exactly("sqs"),
         "Endpoint": Exactly(queue),
         # Without it each message has one more envelope and is a third larger.
@@ -153,7 +160,7 @@ def _build_topic(
 
 
 def _build_rule(source: S3SourceConfig, addresses: Addresses, tags: Mapping[str, str]) -> Desired:
-    attributes: dict[str, Wish] = {
+    attributes: dict[str, DesiredValue] = {
         "EventPattern": SameJson(build_event_pattern(source)),
         "State": Exactly("ENABLED"),
         "Target": Exactly(addresses.queue),
@@ -161,7 +168,7 @@ def _build_rule(source: S3SourceConfig, addresses: Addresses, tags: Mapping[str,
     return Desired("rule", addresses.rule.rsplit("/", 1)[-1], addresses.rule, attributes, tags)
 
 
-def _encrypt_queue(kms_key: str | None, site: Site) -> dict[str, Wish]:
+def _encrypt_queue(kms_key: str | None, site: Site) -> dict[str, DesiredValue]:
     if kms_key:
         return {"KmsMasterKeyId": Exactly(kms_key)}
     # Services that are only SQS-compatible rarely support these attributes.

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from headwater.config.source import S3SourceConfig
 from headwater.sources.finding import SetupFinding
-from headwater.sources.s3.planning.wishes import Statement, list_statements
+from headwater.sources.s3.planning.desired_values import Statement, list_statements
 
 NAME = "source.resources.kms_key"
 # To encrypt messages, and to decrypt the cached data key.

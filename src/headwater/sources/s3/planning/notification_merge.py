@@ -7,9 +7,9 @@ from headwater.sources.finding import SetupFinding
 from headwater.sources.provisioner import AttributeChange
 from headwater.sources.s3.judging.notification import NAME, Route, RouteKind
 from headwater.sources.s3.planning.notification_rules import (
+    CONFIGURATION_KEYS,
     EVENTBRIDGE,
     MAX_RULES,
-    PLACES,
     WANTED_KINDS,
     Configuration,
     NamedRoute,
@@ -56,18 +56,18 @@ def merge_notification(
     """
     present = list_routes(current)
     orphans = [item.id for item in present if _is_orphan(item.id, owner)]
-    gone = {owner.rule_id, *(orphans if prune else ())}
-    others = [item for item in present if item.id not in gone]
+    replaced = {owner.rule_id, *(orphans if prune else ())}
+    others = [item for item in present if item.id not in replaced]
     rule = _find_missing(wanted, others)
     problems = [*_judge_overlaps(rule, others, owner), *_judge_count(rule, others)] if rule else []
-    merged = _without(current, gone)
+    merged = _without(current, replaced)
     notes: tuple[str, ...] = ()
     if wanted.kind == "eventbridge":
         merged[EVENTBRIDGE] = current.get(EVENTBRIDGE, {})
     elif rule is None:
         notes = ("another rule already sends these events to the same destination",)
     else:
-        name = PLACES[rule.kind][0]
+        name = CONFIGURATION_KEYS[rule.kind][0]
         merged[name] = [*list_rules(merged, name), build_rule(owner.rule_id, rule)]
     changes = tuple(_diff(current, merged))
     return Merge(merged, changes, tuple(problems), tuple(orphans), notes)
@@ -133,10 +133,10 @@ def _is_orphan(rule_id: str, owner: Owner) -> bool:
     return rule_id.startswith(owner.rule_start) and rule_id != owner.rule_id
 
 
-def _without(current: Configuration, gone: set[str]) -> dict[str, object]:
+def _without(current: Configuration, replaced: set[str]) -> dict[str, object]:
     left: dict[str, object] = {}
-    for name, _ in PLACES.values():
-        rules = [rule for rule in list_rules(current, name) if rule.get("Id") not in gone]
+    for name, _ in CONFIGURATION_KEYS.values():
+        rules = [rule for rule in list_rules(current, name) if rule.get("Id") not in replaced]
         if rules:
             left[name] = rules
     if EVENTBRIDGE in current:

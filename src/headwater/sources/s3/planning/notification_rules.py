@@ -13,7 +13,7 @@ Rule = Mapping[str, object]
 Configuration = Mapping[str, object]
 
 # The S3 field for the rules of a kind, and the name of their target.
-PLACES: Mapping[RouteKind, tuple[str, str]] = {
+CONFIGURATION_KEYS: Mapping[RouteKind, tuple[str, str]] = {
     "queue": ("QueueConfigurations", "QueueArn"),
     "topic": ("TopicConfigurations", "TopicArn"),
     "function": ("LambdaFunctionConfigurations", "LambdaFunctionArn"),
@@ -41,7 +41,7 @@ def list_routes(configuration: Configuration) -> list[NamedRoute]:
     """List all rules, and EventBridge if it is enabled."""
     found = [
         NamedRoute(str(rule.get("Id", "")), _parse_route(kind, rule))
-        for kind, (name, _) in PLACES.items()
+        for kind, (name, _) in CONFIGURATION_KEYS.items()
         for rule in list_rules(configuration, name)
     ]
     return [*found, NamedRoute("", Route("eventbridge"))] if EVENTBRIDGE in configuration else found
@@ -57,7 +57,7 @@ def build_rule(rule_id: str, route: Route) -> Rule:
     """Build a rule in S3's format."""
     rule: dict[str, object] = {
         "Id": rule_id,
-        PLACES[route.kind][1]: route.target,
+        CONFIGURATION_KEYS[route.kind][1]: route.target,
         "Events": sorted(route.events),
     }
     filters = [("prefix", route.prefix), ("suffix", route.suffix)]
@@ -122,7 +122,7 @@ def _parse_route(kind: RouteKind, rule: Rule) -> Route:
     values = dict(_iter_filters(rule.get("Filter")))
     return Route(
         kind,
-        str(rule.get(PLACES[kind][1], "")),
+        str(rule.get(CONFIGURATION_KEYS[kind][1], "")),
         frozenset(str(event) for event in events) if isinstance(events, Sequence) else frozenset(),
         values.get("prefix", ""),
         values.get("suffix", ""),

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from headwater.config.source import S3SourceConfig
 from headwater.sources.s3.planning.desired import Addresses, Site
-from headwater.sources.s3.planning.wishes import Statement
+from headwater.sources.s3.planning.desired_values import Statement
 
 Role = Literal["set-up", "ingest", "serve"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -46,7 +46,7 @@ _RULE_SET_UP = (
 )
 _TAGS_READ = ("s3:GetObjectTagging", "s3:GetObjectVersionTagging")
 _TAGS_WRITE = ("s3:PutObjectTagging", "s3:PutObjectVersionTagging")
-_BUCKET_LOOK = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBucket")
+_BUCKET_READ = ("s3:GetBucketNotification", "s3:GetBucketVersioning", "s3:ListBucket")
 
 
 def build_role_policies(
@@ -63,7 +63,7 @@ def build_role_policies(
 def _list_set_up(source: S3SourceConfig, site: Site, addresses: Addresses) -> Iterator[Statement]:
     yield _allow("Queues", _QUEUE_SET_UP, addresses.queue, addresses.dead_letter_queue)
     yield _allow("ProbeQueue", _QUEUE_RECEIVE, addresses.queue)
-    yield _allow("Bucket", (*_BUCKET_LOOK, "s3:PutBucketNotification"), addresses.bucket)
+    yield _allow("Bucket", (*_BUCKET_READ, "s3:PutBucketNotification"), addresses.bucket)
     probe = f"{addresses.bucket}/{source.prefix}{PROBE_FOLDER}*"
     yield _allow("ProbeObject", ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutObject"), probe)
     # The tagging API does not support resources in policies.
@@ -81,7 +81,7 @@ def _list_set_up(source: S3SourceConfig, site: Site, addresses: Addresses) -> It
 
 def _list_ingest(source: S3SourceConfig, lake: str, site: Site, addresses: Addresses) -> Iterator[Statement]:
     yield _allow("Queue", (*_QUEUE_RECEIVE, "sqs:GetQueueAttributes", "sqs:GetQueueUrl"), addresses.queue)
-    yield _allow("Bucket", _BUCKET_LOOK, addresses.bucket)
+    yield _allow("Bucket", _BUCKET_READ, addresses.bucket)
     objects = f"{addresses.bucket}/{source.prefix}*"
     yield _allow("Objects", ("s3:GetObject", "s3:GetObjectVersion"), objects)
     yield from _list_cleaning(source, site, objects)

@@ -46,7 +46,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
     """Plan `up`. A plan with a problem must not be applied, not even in part."""
     given = _find_given_queue(source, owner, state, adopt)
     desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=given is not None)
-    problems = list(_judge_place(source, state))
+    problems = list(_judge_region(source, state))
     warnings = list(state.warnings)
     actions: list[ResourceAction] = []
     if source.queue.url and state.find("queue") is None:
@@ -112,7 +112,7 @@ def _find_given_queue(
     return None if owner.judge(queue.tags) == "ours" else queue
 
 
-def _judge_place(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFinding]:
+def _judge_region(source: S3SourceConfig, state: SourceState) -> Iterator[SetupFinding]:
     region, actual = state.site.region, state.bucket_region
     if not actual or actual == region:
         return
@@ -134,12 +134,12 @@ def _describe_missing_queue(url: str) -> SetupFinding:
 
 def _describe_merge(bucket: str, merge: Merge, change_word: str) -> ResourceAction:
     added = [change for change in merge.changes if not change.before]
-    gone = [change for change in merge.changes if not change.after]
+    removed = [change for change in merge.changes if not change.after]
     if not merge.changes:
         return ResourceAction("notification", bucket, "none", note="; ".join(merge.notes))
     if change_word == "delete":
         return ResourceAction("notification", bucket, "delete", merge.changes, note="; ".join(merge.notes))
-    is_new = bool(added) and not gone and len(added) == len(merge.changes)
+    is_new = bool(added) and not removed and len(added) == len(merge.changes)
     return ResourceAction("notification", bucket, "create" if is_new else "update", merge.changes)
 
 

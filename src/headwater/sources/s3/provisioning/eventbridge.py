@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 from headwater.errors import SourceError
 from headwater.sources.provisioner import ResourceAction
-from headwater.sources.s3.aws import AwsPlace, asking, error_code
+from headwater.sources.s3.aws import AwsSubject, asking, error_code
 from headwater.sources.s3.planning.actions import Observed
 
 TARGET_ID = "headwater"
@@ -88,8 +88,8 @@ class RuleResources:
             )
 
 
-def _name(rule: str) -> AwsPlace:
-    return AwsPlace(f"EventBridge rule {rule}", "source.resources", "")
+def _name(rule: str) -> AwsSubject:
+    return AwsSubject(f"EventBridge rule {rule}", "source.resources", "")
 
 
 def _last(arn: str) -> str:

@@ -34,13 +34,13 @@ def check_key(client: Any, source: S3SourceConfig, account: str) -> list[SetupFi
             return [
                 SetupFinding(NAME, "problem", f"there is no KMS key {key}", "correct its name or its region")
             ]
-        return [_doubt(key, error, services, account)]
+        return [_build_unconfirmed(key, error, services, account)]
     except BotoCoreError as error:
-        return [_doubt(key, error, services, account)]
+        return [_build_unconfirmed(key, error, services, account)]
     return list(judge_key_policy(policy, key, services, account))
 
 
-def _doubt(
+def _build_unconfirmed(
     key: str, error: BotoCoreError | ClientError, services: tuple[str, ...], account: str
 ) -> SetupFinding:
     reason = "access denied" if is_denied(error) else str(error)

@@ -11,7 +11,7 @@ from headwater.errors import HeadwaterError
 from headwater.sources.finding import SetupFinding, to_finding
 from headwater.sources.notifications.outcome import MessageParser
 from headwater.sources.queue import Message, Queue
-from headwater.sources.s3.aws import AwsPlace, asking
+from headwater.sources.s3.aws import AwsSubject, asking
 from headwater.sources.s3.planning.roles import PROBE_FOLDER
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Probe:
         self._parse = parse
         self._bucket = source.bucket
         self._key = f"{source.prefix}{PROBE_FOLDER}probe-{uuid.uuid4().hex}"
-        self._place = AwsPlace(f"bucket {source.bucket}", "source", "")
+        self._subject = AwsSubject(f"bucket {source.bucket}", "source", "")
         self._monotonic = monotonic
         self._versions: list[str] = []
         self._seen = _Seen()
@@ -119,14 +119,14 @@ class Probe:
             self._seen.held[message.message_id] = message.receipt_handle
 
     def _put(self) -> None:
-        with asking(self._place, "s3"):
+        with asking(self._subject, "s3"):
             answer = self._client.put_object(Bucket=self._bucket, Key=self._key, Body=b"headwater probes\n")
         self._versions.append(answer.get("VersionId", ""))
 
     def _remove(self) -> None:
         """Delete every version that was put, so that a versioned bucket keeps none."""
         versions, self._versions = self._versions, []
-        with asking(self._place, "s3"):
+        with asking(self._subject, "s3"):
             for version in dict.fromkeys(versions):
                 if version:
                     self._client.delete_object(Bucket=self._bucket, Key=self._key, VersionId=version)

@@ -21,7 +21,7 @@ from headwater.errors import (
 from headwater.sources.finding import SetupFinding
 from headwater.sources.notifications.outcome import MessageParser
 from headwater.sources.provisioner import OnAction, Plan, ProvisioningScope, ResourceAction, ResourceKind
-from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, AwsPlace, asking, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, AwsSubject, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
 from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site
@@ -41,7 +41,7 @@ from headwater.sources.s3.provisioning.probe import Probe
 from headwater.sources.s3.provisioning.s3 import BucketNotification
 from headwater.sources.s3.provisioning.sns import TopicResources
 from headwater.sources.s3.provisioning.sqs import QueueResources
-from headwater.sources.s3.queue import SqsQueue, find_queue_place
+from headwater.sources.s3.queue import SqsQueue, find_queue_endpoint
 from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class AwsClients:
 
     def __init__(self, source: "S3SourceConfig") -> None:
         self._source = source
-        self._endpoint, self._region = find_queue_place(source)
+        self._endpoint, self._region = find_queue_endpoint(source)
         self._built: dict[str, Any] = {}
 
     @property
@@ -181,7 +181,7 @@ class AwsProvisioner:
         """See `Provisioner.probe`."""
         client = self._clients.get("sqs")
         name = name_queue_of(self._source)
-        with asking(AwsPlace(f"queue {name}", "source.queue", ""), "sqs"):
+        with asking(AwsSubject(f"queue {name}", "source.queue", ""), "sqs"):
             url = self._source.queue.url or client.get_queue_url(QueueName=name)["QueueUrl"]
         # Received messages stay hidden until the probe releases them.
         with closing(SqsQueue(client, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
@@ -205,7 +205,7 @@ class AwsProvisioner:
         queue = self._read_queue()
         site = find_site(clients, queue, self._owner)
         addresses = Addresses.of(source, site, queue.arn if queue else "")
-        tagged, doubt = self.find_tagged()
+        tagged, warning = self.find_tagged()
         return SourceState(
             site=site,
             addresses=addresses,
@@ -213,7 +213,7 @@ class AwsProvisioner:
             notification=notification,
             observed=(*([queue] if queue else []), *self._read_others(addresses)),
             tagged=tuple(tagged),
-            warnings=(doubt,) if doubt else (),
+            warnings=(warning,) if warning else (),
         )
 
     def _read_others(self, addresses: Addresses) -> list[Observed]:
@@ -309,7 +309,7 @@ def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site
     if queue and owner.judge(queue.tags) == "ours":
         return _read_site(queue.arn, clients)
     try:
-        with asking(AwsPlace("the account of the credentials", "source.queue", ""), "sts"):
+        with asking(AwsSubject("the account of the credentials", "source.queue", ""), "sts"):
             identity = clients.get("sts").get_caller_identity()
     except SourceError:
         if queue:

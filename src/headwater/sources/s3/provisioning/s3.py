@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from headwater.errors import ResourceConflictError
-from headwater.sources.s3.aws import AwsPlace, asking, error_code
+from headwater.sources.s3.aws import AwsSubject, asking, error_code
 from headwater.sources.s3.planning.notification_merge import Merge
 from headwater.sources.s3.planning.notification_rules import Configuration, is_same, list_routes
 
@@ -38,13 +38,13 @@ class BucketNotification:
         self._client = client
         self._bucket = bucket
         self._owner = {"ExpectedBucketOwner": owner_account} if owner_account else {}
-        self._place = AwsPlace(f"bucket {bucket}", "source", "")
+        self._subject = AwsSubject(f"bucket {bucket}", "source", "")
         self._pause_seconds = pause_seconds
         self._sleep = sleep
 
     def read(self) -> Configuration:
         """Return the configuration in S3's format."""
-        with asking(self._place, "s3"):
+        with asking(self._subject, "s3"):
             answer = self._client.get_bucket_notification_configuration(Bucket=self._bucket, **self._owner)
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
@@ -85,7 +85,7 @@ class BucketNotification:
             sleep=self._sleep,
             reraise=True,
         )
-        with asking(self._place, "s3"):
+        with asking(self._subject, "s3"):
             attempts(
                 self._client.put_bucket_notification_configuration,
                 Bucket=self._bucket,

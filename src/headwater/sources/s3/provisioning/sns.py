@@ -5,7 +5,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headwater.sources.provisioner import ResourceAction
-from headwater.sources.s3.aws import AwsPlace, asking, error_code
+from headwater.sources.s3.aws import AwsSubject, asking, error_code
 from headwater.sources.s3.planning.actions import Observed
 
 _MISSING = frozenset({"NotFound", "NotFoundException", "TopicNotFound"})
@@ -80,8 +80,8 @@ class TopicResources:
                 self._client.delete_topic(TopicArn=action.arn)
 
 
-def _name(arn: str) -> AwsPlace:
-    return AwsPlace(f"topic {arn}", "source.resources", "")
+def _name(arn: str) -> AwsSubject:
+    return AwsSubject(f"topic {arn}", "source.resources", "")
 
 
 def _to_list(tags: dict[str, str]) -> list[dict[str, str]]:

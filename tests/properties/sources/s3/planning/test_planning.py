@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from headwater.sources.provisioner import ResourceAction
 from headwater.sources.s3.judging.notification import Route, RouteKind
 from headwater.sources.s3.planning.actions import Desired, Observed, plan_resource
+from headwater.sources.s3.planning.desired_values import AtLeast, DesiredValue, Exactly, PolicyWith, SameJson
 from headwater.sources.s3.planning.notification_merge import (
     Merge,
     WantedRule,
@@ -15,7 +16,7 @@ from headwater.sources.s3.planning.notification_merge import (
     withdraw_notification,
 )
 from headwater.sources.s3.planning.notification_rules import (
-    PLACES,
+    CONFIGURATION_KEYS,
     WANTED_KINDS,
     Configuration,
     build_rule,
@@ -26,7 +27,6 @@ from headwater.sources.s3.planning.notification_rules import (
     overlap,
 )
 from headwater.sources.s3.planning.ownership import Owner
-from headwater.sources.s3.planning.wishes import AtLeast, Exactly, PolicyWith, SameJson, Wish
 from headwater.sources.s3.resource_names import MAX_NAME, derive_name, name_rule
 
 OWNER = Owner.of("s3a://lake", "acme")
@@ -58,7 +58,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     """Rules of others, some of which could not stand beside each other in a real bucket."""
     found: dict[str, object] = {}
     for at, route in enumerate(draw(st.lists(routes, max_size=5))):
-        rules = found.setdefault(PLACES[route.kind][0], [])
+        rules = found.setdefault(CONFIGURATION_KEYS[route.kind][0], [])
         assert isinstance(rules, list)
         rules.append({**build_rule(f"theirs-{at}", route), "Unknown": at})
     if draw(st.booleans()):
@@ -67,7 +67,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
 
 
 def list_theirs(configuration: Configuration) -> str:
-    rules = {name: configuration.get(name, []) for name, _ in PLACES.values()}
+    rules = {name: configuration.get(name, []) for name, _ in CONFIGURATION_KEYS.values()}
     theirs = {
         name: [rule for rule in found if not rule["Id"].startswith("headwater-")]  # type: ignore[attr-defined]
         for name, found in rules.items()
@@ -144,12 +144,12 @@ def test_families_say_the_same_as_their_members(kinds: frozenset[str]) -> None:
 
 @given(routes)
 def test_a_rule_is_read_as_it_was_written(route: Route) -> None:
-    written = {PLACES[route.kind][0]: [build_rule("id", route)]}
+    written = {CONFIGURATION_KEYS[route.kind][0]: [build_rule("id", route)]}
     assert list_routes(written)[0].route == route
 
 
 values = st.one_of(st.text(max_size=6), st.integers(0, 10**7).map(str), st.just('{"Statement": []}'))
-wishes: st.SearchStrategy[Wish] = st.one_of(
+desired_values: st.SearchStrategy[DesiredValue] = st.one_of(
     st.builds(Exactly, values),
     st.builds(AtLeast, st.just(65_536), st.integers(65_536, 10**6)),
     st.just(SameJson('{"a": 1}')),
@@ -159,17 +159,21 @@ names = st.sampled_from(["a", "b", "c"])
 tags = st.dictionaries(st.sampled_from(["team", "cost"]), st.text(max_size=3), max_size=2)
 
 
-@given(wishes, values)
-def test_settling_twice_changes_nothing_more(wish: Wish, found: str) -> None:
-    settled = wish.settle(found)
-    assert wish.settle(settled) == settled
+@given(desired_values, values)
+def test_settling_twice_changes_nothing_more(desired_value: DesiredValue, found: str) -> None:
+    settled = desired_value.settle(found)
+    assert desired_value.settle(settled) == settled
 
 
-@given(st.dictionaries(names, wishes), tags, st.none() | st.tuples(st.dictionaries(names, values), tags))
+@given(
+    st.dictionaries(names, desired_values), tags, st.none() | st.tuples(st.dictionaries(names, values), tags)
+)
 def test_applied_plan_is_idempotent(
-    wished: dict[str, Wish], further: dict[str, str], there: tuple[dict[str, str], dict[str, str]] | None
+    attributes: dict[str, DesiredValue],
+    further: dict[str, str],
+    there: tuple[dict[str, str], dict[str, str]] | None,
 ) -> None:
-    desired = Desired("queue", "q", "arn", wished, OWNER.build_tags(further))
+    desired = Desired("queue", "q", "arn", attributes, OWNER.build_tags(further))
     observed = Observed("queue", "q", "arn", there[0], there[1]) if there else None
     action = plan_resource(desired, observed, OWNER, adopt=True)
     assert isinstance(action, ResourceAction)

@@ -74,8 +74,10 @@ class Observed:
                 before = known[event.key]
                 known[event.key] = KnownFile(before.etag, order, False, before.identity, before.digest)
             else:
-                told = json.loads(event.raw)[FILE_FIELD]
-                known[event.key] = KnownFile(event.etag or "", order, True, told["identity"], told["digest"])
+                output = json.loads(event.raw)[FILE_FIELD]
+                known[event.key] = KnownFile(
+                    event.etag or "", order, True, output["identity"], output["digest"]
+                )
         return known
 
     def tell(self) -> dict[str, str]:

@@ -23,6 +23,6 @@ def test_a_further_change_starts_the_quiet_time_again() -> None:
 
 def test_being_listed_is_no_change() -> None:
     settling = Settling(2)
-    settling.notice("a", 10, "etag")
-    settling.notice("a", 11, "etag")
+    settling.add_listed("a", 10, "etag")
+    settling.add_listed("a", 11, "etag")
     assert settling.take_due(12) == [("a", "etag")]

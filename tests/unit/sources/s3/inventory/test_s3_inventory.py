@@ -97,7 +97,7 @@ def test_a_report_of_another_bucket_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected_message"),
     [
         ({"fileFormat": "Avro"}, "Avro"),
         ({"files": None}, "not the manifest"),
@@ -106,9 +106,11 @@ def test_a_report_of_another_bucket_is_refused(tmp_path: Path) -> None:
         ({"fileSchema": CSV_SCHEMA.replace(", ETag", "")}, "no ETag"),
     ],
 )
-def test_a_manifest_that_is_none_is_explained(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+def test_a_manifest_that_is_none_is_explained(
+    tmp_path: Path, changes: dict[str, object], expected_message: str
+) -> None:
     manifest = edit(write_inventory(tmp_path, "CSV", [[build_row("a")]]), **changes)
-    with pytest.raises(HeadwaterError, match=told) as failure:
+    with pytest.raises(HeadwaterError, match=expected_message) as failure:
         next(open_report(manifest).iter_objects())
     assert failure.value.exit_code == 2
 

@@ -61,7 +61,7 @@ def test_the_last_sender_on_the_way_has_to_be_let_in(route: Route, sender: str) 
 
 
 @pytest.mark.parametrize(
-    ("options", "is_versioned", "status", "told"),
+    ("options", "is_versioned", "status", "expected_message"),
     [
         ({"clean_source": "delete"}, True, "ok", "its versions are kept"),
         ({"clean_source": "delete"}, False, "warning", "deleted permanently"),
@@ -70,11 +70,11 @@ def test_the_last_sender_on_the_way_has_to_be_let_in(route: Route, sender: str) 
     ],
 )
 def test_cleaning_effect_and_reversibility_are_reported(
-    options: dict[str, str], is_versioned: bool, status: str, told: str
+    options: dict[str, str], is_versioned: bool, status: str, expected_message: str
 ) -> None:
     source = S3SourceConfig.model_validate({"type": "s3", "bucket": "acme", **options})
     finding = judge_cleaning(source, is_versioned=is_versioned)
     assert finding.status == status
-    assert told in finding.detail
+    assert expected_message in finding.detail
     assert "30 days" in finding.detail
     assert bool(finding.fix) == (status == "warning")

@@ -5,8 +5,8 @@ import pytest
 from headwater.sources.finding import SetupFinding
 from headwater.sources.provisioner import AttributeChange, ResourceAction
 from headwater.sources.s3.planning.actions import Desired, Observed, plan_orphans, plan_removal, plan_resource
+from headwater.sources.s3.planning.desired_values import AtLeast, Exactly
 from headwater.sources.s3.planning.ownership import OWNER_TAG, Owner
-from headwater.sources.s3.planning.wishes import AtLeast, Exactly
 
 OWNER = Owner.of("s3a://lake/bronze", "acme", "in/")
 STRANGER = Owner.of("s3a://other/bronze", "acme", "in/")

@@ -31,7 +31,7 @@ def build(source: S3SourceConfig, site: Site = SITE) -> dict[str, Desired]:
 
 
 def settle(desired: Desired) -> dict[str, str]:
-    return {name: wish.settle("") for name, wish in desired.attributes.items()}
+    return {name: desired_value.settle("") for name, desired_value in desired.attributes.items()}
 
 
 def read_statements(desired: Desired) -> Mapping[str, Mapping[str, object]]:

@@ -11,8 +11,8 @@ from headwater.lake.damage import check_files
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.services.clustering import ClusterOptions, cluster
 from headwater.lake.services.compaction import compact, compact_logs
+from headwater.lake.services.maintenance import Duty, run_due_services
 from headwater.lake.services.rollback import roll_back
-from headwater.lake.services.upkeep import Duty, look_after
 from headwater.lake.snapshot_reader import SnapshotReader
 from tests.spark.lake.services.conftest import Owned
 
@@ -70,7 +70,7 @@ def test_worker_does_not_compact_a_cut_log(table):
     owned = table.services
     due = type(owned)(owned.spark, owned.address, {"hoodie.compact.inline.max.delta.commits": "1"})
     with pytest.raises(TableDamagedError):
-        look_after(due, Duty(plans=True))
+        run_due_services(due, Duty(plans=True))
     assert [name.action for name in SnapshotReader(str(table.path)).commit_names] == ["deltacommit"] * 2
 
 
@@ -83,8 +83,8 @@ def test_flipped_bytes_are_one_error_that_names_the_file(table):
         compact(table.services)
     with pytest.raises(TableDamagedError, match="a log file is corrupt"):
         SnapshotReader(str(table.path)).read()
-    [damage] = check_files(table.services.address, contents=True).damaged
-    assert (damage.path, damage.what, damage.rows) == (log.name, "unreadable", 2)
+    [corrupt_file] = check_files(table.services.address, contents=True).damaged
+    assert (corrupt_file.path, corrupt_file.what, corrupt_file.rows) == (log.name, "unreadable", 2)
 
 
 def test_table_after_all_services_has_no_corruption(table):

@@ -8,7 +8,7 @@ from typing import Protocol
 Statement = Mapping[str, object]
 
 
-class Wish(Protocol):
+class DesiredValue(Protocol):
     """`settle` returns the value to write, which is the found value if no change is needed."""
 
     def settle(self, found: str) -> str:
@@ -23,7 +23,7 @@ class Exactly:
     value: str
 
     def settle(self, found: str) -> str:
-        """See `Wish.settle`."""
+        """See `DesiredValue.settle`."""
         del found
         return self.value
 
@@ -36,7 +36,7 @@ class AtLeast:
     preferred: int
 
     def settle(self, found: str) -> str:
-        """See `Wish.settle`."""
+        """See `DesiredValue.settle`."""
         return found if found.isdecimal() and int(found) >= self.minimum else str(self.preferred)
 
 
@@ -47,7 +47,7 @@ class SameJson:
     value: str
 
     def settle(self, found: str) -> str:
-        """See `Wish.settle`."""
+        """See `DesiredValue.settle`."""
         try:
             is_same = _normalize(json.loads(found)) == _normalize(json.loads(self.value))
         except ValueError:
@@ -66,7 +66,7 @@ class PolicyWith:
     retired: frozenset[str] = frozenset()
 
     def settle(self, found: str) -> str:
-        """See `Wish.settle`. Text that is not a policy is replaced."""
+        """See `DesiredValue.settle`. Text that is not a policy is replaced."""
         policy = _parse_object(found)
         present = list_statements(policy)
         wanted = {str(statement["Sid"]): statement for statement in self.statements}
@@ -74,8 +74,8 @@ class PolicyWith:
         is_there = own.keys() == wanted.keys() and all(_is_same(own[sid], wanted[sid]) for sid in wanted)
         if is_there and not any(item.get("Sid") in self.retired for item in present):
             return found
-        gone = self.retired | wanted.keys()
-        kept = [item for item in present if item.get("Sid") not in gone]
+        replaced = self.retired | wanted.keys()
+        kept = [item for item in present if item.get("Sid") not in replaced]
         merged = {"Version": "2012-10-17", **policy, "Statement": [*kept, *self.statements]}
         return json.dumps(merged) if merged["Statement"] else ""
 

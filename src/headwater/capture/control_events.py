@@ -27,7 +27,7 @@ TAGGED_EVENT: Final = "headwater:Tagged"
 """The tables have this content, and `clean_source: tag` has added its tags."""
 
 
-def build_own_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
+def build_control_event(name: str, provider: str, bucket: str, key: str, now: datetime) -> CapturedEvent:
     """Build an event without an order among the object's events, like one observed by listing."""
     event = ObjectEvent(
         provider=provider,
@@ -53,7 +53,7 @@ def build_retry(
     A version keeps the time of its notification, which orders merged rows. The sequencer distinguishes
     attempts.
     """
-    captured = build_own_event(RETRY_EVENT, provider, bucket, key, now)
+    captured = build_control_event(RETRY_EVENT, provider, bucket, key, now)
     when = event_time if version_id and event_time else now
     event = replace(
         captured.event, version_id=version_id, event_time=when, sequencer=f"retry {now.isoformat()}"

@@ -12,7 +12,7 @@ from headwater.cli.tables.named_table import NamedTable
 if TYPE_CHECKING:
     from headwater.lake.damage import FileCheck
 
-DAMAGED = 3
+CORRUPT = 3
 
 
 def register(group: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def check(
 
     Read-only. Exit code 3: files are missing or truncated, and rows are lost.
     """
-    from headwater.lake.damage import build_damage_error, check_files
+    from headwater.lake.damage import build_corruption_error, check_files
 
     _, address = NamedTable.of(ctx).load()
     found = check_files(address, archived=True, contents=contents)
@@ -40,9 +40,9 @@ def check(
     else:
         render_check(found)
         if found.damaged:
-            render_text(f"hint: {build_damage_error(address, found.damaged).hint}")
+            render_text(f"hint: {build_corruption_error(address, found.damaged).hint}")
     if not found.is_good:
-        raise typer.Exit(DAMAGED)
+        raise typer.Exit(CORRUPT)
 
 
 def render_check(found: "FileCheck") -> None:
@@ -58,5 +58,5 @@ def render_check(found: "FileCheck") -> None:
         )
     for problem in found.problems:
         render_text(f"problem: {problem}")
-    told = f"{len(found.damaged):,} corrupt" if found.damaged else "all complete"
-    render_text(f"{found.files:,} files in the newest state: {told}")
+    result = f"{len(found.damaged):,} corrupt" if found.damaged else "all complete"
+    render_text(f"{found.files:,} files in the newest state: {result}")

@@ -1,4 +1,4 @@
-"""`WriterPresence`: acquires a lease for a writer of a lake, and detects other writers.
+"""`WriterLease`: acquires a lease for a writer of a lake, and detects other writers.
 
 Each writer writes its own lease before it reads the others'. Of two concurrent writers, at least one
 therefore sees the other. Heartbeats renew the lease. A killed writer is detected at once on the same machine,
@@ -20,21 +20,21 @@ from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
 from headwater.lake.snapshot_reader import to_uri
 from headwater.lake.table_files import open_file_system
-from headwater.lake.writers.notice import (
-    Notice,
+from headwater.lake.writers.lease import (
+    Lease,
     Role,
     excludes,
     is_alive,
     name_tables,
-    parse_notice,
+    parse_lease,
     write_time,
 )
-from headwater.lake.writers.process import Process, find_place, find_process
+from headwater.lake.writers.process import Process, find_process, find_process_scope
 
 log = structlog.stdlib.get_logger(__name__)
 
 _RENEW_SECONDS = 10.0
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Patience:
     """
 
     seconds: float = 10.0
-    on_wait: Callable[[Notice | None], None] = lambda _: None
+    on_wait: Callable[[Lease | None], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The tables to write, and how: see `Notice`. `is_locked`: see `excludes`."""
+    """The tables to write, and how: see `Lease`. `is_locked`: see `excludes`."""
 
     role: Role
     command: str
@@ -59,18 +59,18 @@ class Intent:
     is_locked: bool = False
 
 
-class NoticeBoard:
+class LeaseStore:
     """The folder of leases in a lake. All methods raise `OSError`."""
 
     def __init__(self, lake: str, storage_options: Mapping[str, str]) -> None:
         self._system, self._root = open_file_system(to_uri(writers_path(lake)), storage_options)
 
-    def write(self, notice: Notice) -> None:
+    def write(self, lease: Lease) -> None:
         """Write or renew a lease."""
         if self._system.type_name == "local":
             self._system.create_dir(self._root, recursive=True)
-        with self._system.open_output_stream(self._path(notice.token)) as file:
-            file.write(notice.to_bytes())
+        with self._system.open_output_stream(self._path(lease.token)) as file:
+            file.write(lease.to_bytes())
 
     def has(self, token: str) -> bool:
         """True if the lease still exists."""
@@ -82,7 +82,7 @@ class NoticeBoard:
             with suppress(FileNotFoundError):
                 self._system.delete_file(self._path(token))
 
-    def read_others(self, mine: Notice) -> Iterator[tuple[str, Notice | None, float]]:
+    def read_others(self, mine: Lease) -> Iterator[tuple[str, Lease | None, float]]:
         """Yield token, lease and seconds since renewal of other writers, by the file system's clock.
 
         Raises `FileNotFoundError` if the own lease is missing.
@@ -99,21 +99,21 @@ class NoticeBoard:
                 silent = (own.mtime - file.mtime).total_seconds()
                 yield token, self._read(token), silent
 
-    def read_living(self) -> Iterator[Notice]:
+    def read_living(self) -> Iterator[Lease]:
         """Yield the leases of active writers; none for a lake without leases."""
         from pyarrow.fs import FileSelector
 
-        place, now = find_place(), datetime.now(timezone.utc)
+        place, now = find_process_scope(), datetime.now(timezone.utc)
         for file in self._system.get_file_info(FileSelector(self._root, allow_not_found=True)):
             if file.base_name.endswith(".json"):
-                notice = self._read(file.base_name.removesuffix(".json"))
-                if notice and is_alive(notice, place, (now - file.mtime).total_seconds()):
-                    yield notice
+                lease = self._read(file.base_name.removesuffix(".json"))
+                if lease and is_alive(lease, place, (now - file.mtime).total_seconds()):
+                    yield lease
 
-    def _read(self, token: str) -> Notice | None:
+    def _read(self, token: str) -> Lease | None:
         try:
             with self._system.open_input_file(self._path(token)) as file:
-                return parse_notice(file.read())
+                return parse_lease(file.read())
         except FileNotFoundError:
             return None
 
@@ -121,7 +121,7 @@ class NoticeBoard:
         return f"{self._root}/{_name(token)}"
 
 
-class WriterPresence:
+class WriterLease:
     """A context manager that holds a lease; inside, no conflicting writer is active.
 
     `lost` is set and `on_lost` is called when another process has treated this one as dead. Nothing may be
@@ -138,8 +138,8 @@ class WriterPresence:
         self._lake = lake
         self._options = storage_options
         self._intent = intent
-        self._board: NoticeBoard | None = None
-        self._notice = _build_notice(intent)
+        self._store: LeaseStore | None = None
+        self._lease = _build_lease(intent)
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -147,24 +147,24 @@ class WriterPresence:
         self.lost = threading.Event()
 
     @contextmanager
-    def entered(self, patience: Patience, stop: threading.Event | None = None) -> Iterator["WriterPresence"]:
+    def entered(self, patience: Patience, stop: threading.Event | None = None) -> Iterator["WriterLease"]:
         """Acquire the lease, renew it in the background and release it at the end.
 
         Raises `TableBusyError` if a conflicting writer is active for longer than `patience`, or when `stop`
         is set.
         """
         try:
-            self._board = NoticeBoard(self._lake, self._options)
+            self._store = LeaseStore(self._lake, self._options)
         except (OSError, ImportError, ValueError) as error:
             # Only Hadoop can access some locations.
             log.warning("cannot read the leases of other writers", lake=self._lake, error=str(error))
-        if self._board is None:
+        if self._store is None:
             yield self
             return
         try:
-            self._enter(self._board, patience, stop or threading.Event())
+            self._enter(self._store, patience, stop or threading.Event())
             self._thread = threading.Thread(
-                target=self._renew, args=(self._board,), name="writer-notice", daemon=True
+                target=self._renew, args=(self._store,), name="writer-lease", daemon=True
             )
             self._thread.start()
             yield self
@@ -173,7 +173,7 @@ class WriterPresence:
             if self._thread is not None:
                 self._thread.join()
             with self._lock:
-                self._board.remove(self._notice.token)
+                self._store.remove(self._lease.token)
 
     def check(self) -> None:
         """Raise `TableBusyError` if another process has treated this one as dead."""
@@ -187,47 +187,47 @@ class WriterPresence:
     def add_process(self, number: int | None) -> None:
         """Add a process that writes on behalf of this one: its JVM."""
         found = None if number is None else find_process(number)
-        if found is None or self._board is None:
+        if found is None or self._store is None:
             return
         with self._lock:
-            self._notice = replace(self._notice, processes=(*self._notice.processes, found))
-            self._board.write(self._notice)
+            self._lease = replace(self._lease, processes=(*self._lease.processes, found))
+            self._store.write(self._lease)
 
     def note_failure(self, table: str, error: str) -> None:
         """Publish the error of a table's failing batches for `status`; an empty error clears it."""
         with self._lock:
-            failures = {name: text for name, text in self._notice.failures.items() if name != table}
+            failures = {name: text for name, text in self._lease.failures.items() if name != table}
             failures |= {table: error} if error else {}
-            if self._board is None or failures == self._notice.failures:
+            if self._store is None or failures == self._lease.failures:
                 return
-            self._notice = replace(self._notice, failures=failures)
+            self._lease = replace(self._lease, failures=failures)
             try:
-                self._board.write(self._notice)
+                self._store.write(self._lease)
             except OSError as failure:
                 log.warning("lease renewal failed", error=str(failure))
 
-    def _enter(self, board: NoticeBoard, patience: Patience, stop: threading.Event) -> None:
+    def _enter(self, store: LeaseStore, patience: Patience, stop: threading.Event) -> None:
         deadline = time.monotonic() + patience.seconds
-        has_told = False
+        has_logged = False
         while True:
-            board.write(self._notice)
-            blocking = find_blocking(board, self._notice, is_locked=self._intent.is_locked)
+            store.write(self._lease)
+            blocking = find_blocking(store, self._lease, is_locked=self._intent.is_locked)
             if not blocking:
                 return
             # Release the lease while waiting, so that this process blocks no other.
-            board.remove(self._notice.token)
-            if not has_told and time.monotonic() >= deadline - patience.seconds + 1:
-                has_told = True
+            store.remove(self._lease.token)
+            if not has_logged and time.monotonic() >= deadline - patience.seconds + 1:
+                has_logged = True
                 patience.on_wait(blocking[0])
-            if time.monotonic() >= deadline or stop.wait(_LOOK_SECONDS):
+            if time.monotonic() >= deadline or stop.wait(_POLL_SECONDS):
                 raise self._refuse(blocking[0])
 
-    def _refuse(self, other: Notice | None) -> TableBusyError:
+    def _refuse(self, other: Lease | None) -> TableBusyError:
         shared = set(self._intent.tables) & set(other.tables if other else self._intent.tables)
         who = other.describe() if other else "another process"
         text = f"{name_tables(shared)}: being written by {who}"
         # Do not suggest a lock that would not help.
-        if excludes(self._notice, other, is_locked=True):
+        if excludes(self._lease, other, is_locked=True):
             return TableBusyError(text, hint="wait until it ends, or stop it")
         return TableBusyError(
             text,
@@ -235,17 +235,17 @@ class WriterPresence:
             "`lock: {provider: file_system}`",
         )
 
-    def _renew(self, board: NoticeBoard) -> None:
+    def _renew(self, store: LeaseStore) -> None:
         while not self._ended.wait(_RENEW_SECONDS):
             try:
                 with self._lock:
-                    if not board.has(self._notice.token):
+                    if not store.has(self._lease.token):
                         # The lease expired after a minute without heartbeat, and another process removed it.
                         log.error("lease lost to another process; stopping")
                         self.lost.set()
                         self._on_lost()
                         return
-                    board.write(self._notice)
+                    store.write(self._lease)
             except OSError as error:
                 log.warning("lease renewal failed", error=str(error))
 
@@ -253,35 +253,35 @@ class WriterPresence:
 def read_failures(lake: str, storage_options: Mapping[str, str]) -> dict[str, str]:
     """Return the last error of each table whose batches fail, from active runs."""
     try:
-        notices = list(NoticeBoard(lake, storage_options).read_living())
+        leases = list(LeaseStore(lake, storage_options).read_living())
     except (OSError, ImportError, ValueError):
         # Only Hadoop can access some locations.
         return {}
-    return {table: error for notice in notices for table, error in notice.failures.items()}
+    return {table: error for lease in leases for table, error in lease.failures.items()}
 
 
-def find_blocking(board: NoticeBoard, mine: Notice, *, is_locked: bool) -> list[Notice | None]:
+def find_blocking(store: LeaseStore, mine: Lease, *, is_locked: bool) -> list[Lease | None]:
     """Return the leases of active writers that exclude this one; deletes expired leases."""
     blocking = []
-    for token, notice, silent in board.read_others(mine):
-        if is_alive(notice, mine.place, silent):
-            if excludes(mine, notice, is_locked=is_locked):
-                blocking.append(notice)
+    for token, lease, silent in store.read_others(mine):
+        if is_alive(lease, mine.place, silent):
+            if excludes(mine, lease, is_locked=is_locked):
+                blocking.append(lease)
         else:
-            board.remove(token)
+            store.remove(token)
     return blocking
 
 
-def _build_notice(intent: Intent) -> Notice:
+def _build_lease(intent: Intent) -> Lease:
     own = find_process(os.getpid()) or Process(os.getpid(), 0)
     since = write_time(datetime.now(timezone.utc))
-    return Notice(
+    return Lease(
         token=uuid.uuid4().hex,
         role=intent.role,
         command=intent.command,
         tables=intent.tables,
         alone=intent.alone,
-        place=find_place(),
+        place=find_process_scope(),
         processes=(own,),
         since=since,
     )

@@ -1,23 +1,23 @@
-"""Marks before the text of records that cannot become rows, with the reason. They are passed on to Spark.
+"""Markers before the text of records that cannot become rows, with the reason. They are passed on to Spark.
 
-A mark is two Unicode noncharacters, which exchanged text never contains.
+A marker is two Unicode noncharacters, which exchanged text never contains.
 """
 
 from collections.abc import Mapping, Sequence
 
-MARK = "\uffff"
-"""The first character of every mark."""
+MARKER = "\uffff"
+"""The first character of every marker."""
 
-MALFORMED = MARK + "\ufdd0"
-UNDECODABLE = MARK + "\ufdd1"
-REPEATED_NAME = MARK + "\ufdd2"
+MALFORMED = MARKER + "\ufdd0"
+UNDECODABLE = MARKER + "\ufdd1"
+REPEATED_NAME = MARKER + "\ufdd2"
 
 REASONS: Mapping[str, str] = {
     MALFORMED: "unparsable",
     UNDECODABLE: "undecodable",
     REPEATED_NAME: "repeated_name",
 }
-"""The quarantine's reason for each mark."""
+"""The quarantine's reason for each marker."""
 
 UNDECODED = "\udcff"
 """Replaces bytes that are not text in the object's encoding; decoded text never contains it otherwise."""

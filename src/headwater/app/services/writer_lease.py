@@ -11,8 +11,8 @@ import structlog
 from headwater.config.settings import Settings
 from headwater.lake.layout import list_tables
 from headwater.lake.s3 import build_storage_options
-from headwater.lake.writers.notice import Notice
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.lease import Lease
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
@@ -41,7 +41,7 @@ _UNEXPECTED = frozenset(
 @contextmanager
 def hold_for_run(
     settings: Settings, only: Sequence[str], stop: threading.Event, *, once: bool
-) -> Iterator[WriterPresence]:
+) -> Iterator[WriterLease]:
     """Hold the lease of a `run`: no other `run`, and no conflicting command, writes these tables.
 
     With a lock, a continuous run waits for the previous one to end, and takes over from there. Sets `stop`
@@ -49,29 +49,29 @@ def hold_for_run(
     """
     intent = _build_intent(settings, "run", only)
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
-    with _build(settings, intent, stop.set).entered(Patience(waits, _tell), stop) as presence:
-        yield presence
+    with _build(settings, intent, stop.set).entered(Patience(waits, _log_waiting), stop) as lease:
+        yield lease
 
 
 @contextmanager
 def hold_for_command(
     settings: Settings, command: str, on_lost: Callable[[], None] = lambda: None
-) -> Iterator[WriterPresence]:
+) -> Iterator[WriterLease]:
     """Hold the lease of a command: no `run`, and no command with the same writes, is active. This holds for
     any lock: the events table has one writer. Raises `TableBusyError`."""
     intent = _build_intent(settings, command)
-    with _build(settings, intent, on_lost).entered(Patience()) as presence:
-        yield presence
-        presence.check()
+    with _build(settings, intent, on_lost).entered(Patience()) as lease:
+        yield lease
+        lease.check()
 
 
 @contextmanager
-def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) -> Iterator[WriterPresence]:
+def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) -> Iterator[WriterLease]:
     """Hold the lease of a table service: no conflicting writer is active. Raises `TableBusyError`."""
     alone = any(is_alone(command, settings.tables.get(name)) for name in tables)
     intent = Intent("service", command, tuple(tables), alone, is_locked(settings))
-    with _build(settings, intent).entered(Patience()) as presence:
-        yield presence
+    with _build(settings, intent).entered(Patience()) as lease:
+        yield lease
 
 
 def is_locked(settings: Settings) -> bool:
@@ -95,10 +95,10 @@ def _build_intent(settings: Settings, command: str, only: Sequence[str] = ()) ->
     return Intent("run", command, (*(only or settings.tables), *own), is_locked=is_locked(settings))
 
 
-def _build(settings: Settings, intent: Intent, on_lost: Callable[[], None] = lambda: None) -> WriterPresence:
+def _build(settings: Settings, intent: Intent, on_lost: Callable[[], None] = lambda: None) -> WriterLease:
     options = build_storage_options(settings.lake, settings.lake_storage)
-    return WriterPresence(settings.lake, options, intent, on_lost)
+    return WriterLease(settings.lake, options, intent, on_lost)
 
 
-def _tell(other: Notice | None) -> None:
+def _log_waiting(other: Lease | None) -> None:
     log.info("waiting for another writer to end", writer=other.describe() if other else "")

@@ -1,4 +1,4 @@
-"""`Mark`: the ledger's watermark for a data table. Pure."""
+"""`Watermark`: the ledger's watermark for a data table. Pure."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ from headwater.capture.position import BEGINNING, Position
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Watermark:
     """The ledger includes the table's commits completed up to `commit`, whose checkpoint is `position`.
-    `has_looked`: content was found by a read or a listing, and may still lack its notification.
+    `has_unconfirmed`: content was found by a read or a listing, and may still lack its notification.
     """
 
     commit: str = ""
     position: Position = BEGINNING
-    has_looked: bool = False
+    has_unconfirmed: bool = False

@@ -39,18 +39,18 @@ def validate(ctx: typer.Context, as_json: JsonFlag = False) -> None:
     if as_json:
         render_json({"good": found.is_good, **asdict(found)})
     else:
-        for what, paths in (
+        for difference, paths in (
             ("in the metadata table only", found.lost),
             ("in storage only", found.unknown),
             ("different size", found.resized),
         ):
             for path in paths[:_SHOWN]:
-                render_text(f"{what}: {path}")
+                render_text(f"{difference}: {path}")
         wrong = len(found.lost) + len(found.unknown) + len(found.resized)
-        told = (
+        result = (
             f"{wrong:,} differ; rebuild it: metadata rebuild" if wrong else ("identical to the table's files")
         )
-        render_text(f"{found.files:,} files in the metadata table: {told}")
+        render_text(f"{found.files:,} files in the metadata table: {result}")
     if not found.is_good:
         raise typer.Exit(FAILED)
 

@@ -16,7 +16,7 @@ _OBJECTS_A_BATCH = 1_000
 _BYTES_A_BATCH = 1024**3
 
 
-class DeepLook:
+class DeepVerification:
     """The deep comparison of one table. Use one object for one pass."""
 
     def __init__(self, app: App, name: str, counts: DeepCounts, now: datetime, one_in: int) -> None:

@@ -14,17 +14,17 @@ import pytest
 
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence, read_failures
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease, read_failures
 
 AT_ONCE = Patience(0)
 
 SCRIPT = """
 import sys, time
-from headwater.lake.writers.presence import Intent, Patience, WriterPresence
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 role, table, locked, child = sys.argv[2], sys.argv[3], sys.argv[4] == "locked", int(sys.argv[5])
-presence = WriterPresence(sys.argv[1], {}, Intent(role, role, (table,), is_locked=locked))
-with presence.entered(Patience(0)):
-    presence.add_process(child or None)
+lease = WriterLease(sys.argv[1], {}, Intent(role, role, (table,), is_locked=locked))
+with lease.entered(Patience(0)):
+    lease.add_process(child or None)
     print("in", flush=True)
     time.sleep(60)
 """
@@ -47,11 +47,11 @@ def writer(
 
 def enter(lake: Path, role: str = "run", table: str = "orders", **how: bool) -> None:
     intent = Intent(role, f"a {role}", (table,), **how)
-    with WriterPresence(str(lake), {}, intent).entered(AT_ONCE):
+    with WriterLease(str(lake), {}, intent).entered(AT_ONCE):
         pass
 
 
-def notices(lake: Path) -> list[Path]:
+def find_leases(lake: Path) -> list[Path]:
     return list(Path(writers_path(str(lake))).glob("*"))
 
 
@@ -70,9 +70,9 @@ def test_lease_of_a_killed_writer_is_released(tmp_path):
     with writer(tmp_path) as other:
         os.kill(other.pid, signal.SIGKILL)
         other.wait()
-        assert len(notices(tmp_path)) == 1
+        assert len(find_leases(tmp_path)) == 1
         enter(tmp_path)
-    assert notices(tmp_path) == []
+    assert find_leases(tmp_path) == []
 
 
 def test_killed_writer_counts_until_its_jvm_has_ended_too(tmp_path):
@@ -80,7 +80,7 @@ def test_killed_writer_counts_until_its_jvm_has_ended_too(tmp_path):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as jvm,
         writer(tmp_path, child=jvm.pid) as other,
     ):
-        while len(json.loads(notices(tmp_path)[0].read_text())["processes"]) < 2:
+        while len(json.loads(find_leases(tmp_path)[0].read_text())["processes"]) < 2:
             time.sleep(0.05)
         os.kill(other.pid, signal.SIGKILL)
         other.wait()
@@ -118,29 +118,29 @@ def test_waiting_writer_continues_when_the_first_is_killed(tmp_path):
     waited = []
     with writer(tmp_path, lock="locked") as other:
 
-        def kill(notice: object) -> None:
-            waited.append(notice)
+        def kill(lease: object) -> None:
+            waited.append(lease)
             os.kill(other.pid, signal.SIGKILL)
             other.wait()
 
         intent = Intent("run", "a run", ("orders",), is_locked=True)
-        with WriterPresence(str(tmp_path), {}, intent).entered(Patience(30, kill)):
-            assert len(notices(tmp_path)) == 1
+        with WriterLease(str(tmp_path), {}, intent).entered(Patience(30, kill)):
+            assert len(find_leases(tmp_path)) == 1
     assert len(waited) == 1
 
 
 def test_writer_on_another_machine_counts_until_it_was_silent_for_a_minute(tmp_path):
     with writer(tmp_path) as other:
-        (notice,) = notices(tmp_path)
-        content = json.loads(notice.read_text())
+        (lease,) = find_leases(tmp_path)
+        content = json.loads(lease.read_text())
     other.wait()
-    notice.write_text(json.dumps(content | {"place": "another machine"}))
+    lease.write_text(json.dumps(content | {"place": "another machine"}))
     with pytest.raises(TableBusyError, match="on another"):
         enter(tmp_path)
     silent = time.time() - 61
-    os.utime(notice, (silent, silent))
+    os.utime(lease, (silent, silent))
     enter(tmp_path)
-    assert notices(tmp_path) == []
+    assert find_leases(tmp_path) == []
 
 
 def test_incomplete_lease_is_of_an_unknown_writer(tmp_path):
@@ -152,27 +152,27 @@ def test_incomplete_lease_is_of_an_unknown_writer(tmp_path):
 
 
 def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
-    monkeypatch.setattr("headwater.lake.writers.presence._RENEW_SECONDS", 0.05)
-    told = []
-    presence = WriterPresence(str(tmp_path), {}, Intent("run", "run", ("orders",)), lambda: told.append(1))
-    with presence.entered(AT_ONCE):
-        presence.check()
-        for notice in notices(tmp_path):
-            notice.unlink()
-        assert presence.lost.wait(5)
+    monkeypatch.setattr("headwater.lake.writers.writer_lease._RENEW_SECONDS", 0.05)
+    notified = []
+    lease = WriterLease(str(tmp_path), {}, Intent("run", "run", ("orders",)), lambda: notified.append(1))
+    with lease.entered(AT_ONCE):
+        lease.check()
+        for file in find_leases(tmp_path):
+            file.unlink()
+        assert lease.lost.wait(5)
         with pytest.raises(TableBusyError, match="another process may have taken over"):
-            presence.check()
-    assert told == [1]
+            lease.check()
+    assert notified == [1]
 
 
 def test_tables_that_fail_are_seen_from_outside_while_their_run_is_active(tmp_path):
     assert read_failures(str(tmp_path), {}) == {}
-    presence = WriterPresence(str(tmp_path), {}, Intent("run", "run", ("orders", "clicks")))
-    with presence.entered(AT_ONCE):
-        presence.note_failure("orders", "no space left")
-        presence.note_failure("clicks", "")
+    lease = WriterLease(str(tmp_path), {}, Intent("run", "run", ("orders", "clicks")))
+    with lease.entered(AT_ONCE):
+        lease.note_failure("orders", "no space left")
+        lease.note_failure("clicks", "")
         assert read_failures(str(tmp_path), {}) == {"orders": "no space left"}
-        presence.note_failure("orders", "")
+        lease.note_failure("orders", "")
         assert read_failures(str(tmp_path), {}) == {}
-        presence.note_failure("orders", "no space left")
+        lease.note_failure("orders", "no space left")
     assert read_failures(str(tmp_path), {}) == {}

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from headwater.sources.s3.planning.wishes import AtLeast, Exactly, PolicyWith, SameJson, Wish
+from headwater.sources.s3.planning.desired_values import AtLeast, DesiredValue, Exactly, PolicyWith, SameJson
 
 OURS = {"Sid": "Ours", "Effect": "Allow", "Resource": "q"}
-FOREIGN = {"Sid": "Theirs", "Effect": "Allow", "Resource": "q"}
+EXTERNAL = {"Sid": "Theirs", "Effect": "Allow", "Resource": "q"}
 NAMELESS = {"Effect": "Deny", "Resource": "q"}
 
 
 @pytest.mark.parametrize(
-    ("wish", "found", "written"),
+    ("desired_value", "found", "written"),
     [
         (Exactly("30"), "20", "30"),
         (Exactly(""), "key", ""),
@@ -26,8 +26,8 @@ NAMELESS = {"Effect": "Deny", "Resource": "q"}
         (SameJson('{"a": 1}'), "", '{"a": 1}'),
     ],
 )
-def test_sufficient_attributes_are_kept(wish: Wish, found: str, written: str) -> None:
-    assert wish.settle(found) == written
+def test_sufficient_attributes_are_kept(desired_value: DesiredValue, found: str, written: str) -> None:
+    assert desired_value.settle(found) == written
 
 
 def settle(found: object, *, retired: frozenset[str] = frozenset()) -> dict[str, object]:
@@ -38,26 +38,26 @@ def settle(found: object, *, retired: frozenset[str] = frozenset()) -> dict[str,
 
 
 def test_statements_of_others_are_kept_and_ours_are_added() -> None:
-    merged = settle({"Version": "2008-10-17", "Id": "x", "Statement": [FOREIGN, NAMELESS]})
-    assert merged == {"Version": "2008-10-17", "Id": "x", "Statement": [FOREIGN, NAMELESS, OURS]}
+    merged = settle({"Version": "2008-10-17", "Id": "x", "Statement": [EXTERNAL, NAMELESS]})
+    assert merged == {"Version": "2008-10-17", "Id": "x", "Statement": [EXTERNAL, NAMELESS, OURS]}
 
 
 def test_modified_own_statement_is_rewritten() -> None:
     changed = {**OURS, "Effect": "Deny"}
-    assert settle({"Statement": [changed, FOREIGN]})["Statement"] == [FOREIGN, OURS]
+    assert settle({"Statement": [changed, EXTERNAL]})["Statement"] == [EXTERNAL, OURS]
 
 
 def test_a_single_statement_may_stand_without_a_list() -> None:
-    assert settle({"Statement": FOREIGN})["Statement"] == [FOREIGN, OURS]
+    assert settle({"Statement": EXTERNAL})["Statement"] == [EXTERNAL, OURS]
 
 
 def test_a_policy_that_holds_ours_is_kept_to_the_letter() -> None:
-    text = json.dumps({"Statement": [OURS, FOREIGN]}, indent=3)
+    text = json.dumps({"Statement": [OURS, EXTERNAL]}, indent=3)
     assert PolicyWith((OURS,)).settle(text) == text
 
 
 def test_another_spelling_of_the_same_statement_is_kept() -> None:
-    wish = PolicyWith(
+    desired_value = PolicyWith(
         (
             {
                 "Sid": "Ours",
@@ -78,13 +78,13 @@ def test_another_spelling_of_the_same_statement_is_kept() -> None:
         "Condition": {"Bool": {"aws:SecureTransport": ["false"]}},
     }
     text = json.dumps({"Statement": [spelled]})
-    assert wish.settle(text) == text
+    assert desired_value.settle(text) == text
     other = json.dumps({"Statement": [{**spelled, "Principal": {"AWS": "123456789012"}}]})
-    assert wish.settle(other) != other
+    assert desired_value.settle(other) != other
 
 
 def test_retired_statements_go() -> None:
-    policy = {"Statement": [OURS, {**FOREIGN, "Sid": "Old"}]}
+    policy = {"Statement": [OURS, {**EXTERNAL, "Sid": "Old"}]}
     assert settle(policy, retired=frozenset({"Old"}))["Statement"] == [OURS]
 
 

@@ -1,4 +1,4 @@
-"""`Notice`: the lease of a process that writes tables, in a file of the lake."""
+"""`Lease`: the lease of a process that writes tables, in a file of the lake."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ SILENT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Lease:
     """The lease of a writer.
 
     `processes` are the process itself and its JVM, which may complete a commit after the former was killed.
@@ -42,24 +42,24 @@ class Notice:
         return f"{self.command} (process {self.processes[0].number} on {machine}, since {self.since})"
 
 
-def parse_notice(content: bytes) -> Notice | None:
-    """Parse the output of `Notice.to_bytes`; None for invalid content or a file that is being written."""
+def parse_lease(content: bytes) -> Lease | None:
+    """Parse the output of `Lease.to_bytes`; None for invalid content or a file that is being written."""
     try:
         data = json.loads(content)
         processes = tuple(Process(**process) for process in data.pop("processes"))
-        return Notice(tables=tuple(data.pop("tables")), processes=processes, **data)
+        return Lease(tables=tuple(data.pop("tables")), processes=processes, **data)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def is_alive(notice: Notice | None, place: str, silent_seconds: float) -> bool:
+def is_alive(lease: Lease | None, place: str, silent_seconds: float) -> bool:
     """True if the lease holder may still write. `silent_seconds` is the time since the last renewal."""
-    if notice is not None and notice.place == place:
-        return any(process.is_running() for process in notice.processes)
+    if lease is not None and lease.place == place:
+        return any(process.is_running() for process in lease.processes)
     return silent_seconds < SILENT_SECONDS
 
 
-def excludes(mine: Notice, other: Notice | None, *, is_locked: bool) -> bool:
+def excludes(mine: Lease, other: Lease | None, *, is_locked: bool) -> bool:
     """True if the two must not write concurrently; an unreadable lease is assumed to conflict.
 
     `is_locked`: a lock serializes commits of different processes. Two runs still exclude each other, because

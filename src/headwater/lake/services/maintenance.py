@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from headwater.lake.damage import ensure_whole
+from headwater.lake.damage import ensure_intact
 from headwater.lake.indexes.building import BuiltIndex
 from headwater.lake.indexes.keeping import keep_indexed
 from headwater.lake.service_result import ServiceResult
@@ -33,7 +33,7 @@ class Duty:
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class Maintenance:
     """The result for one table; `cleaned` and `archived` are None if its writer cleans and archives itself.
 
     `given_up` are clustering plans whose files a writer had updated since.
@@ -59,7 +59,7 @@ class Upkeep:
         return not (is_planned or self.indexed) and is_clean and is_short and is_kept
 
 
-def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
+def run_due_services(table: ServiceTable, duty: Duty) -> Maintenance:
     """Execute pending plans, then all due services, once.
 
     The table's own options (`ServiceTable.extra`) decide what is due. Raises `LakeError`, and
@@ -72,7 +72,7 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
         none = table.java.build_none
 
         def compact(instant: str) -> Any:
-            ensure_whole(table.address)
+            ensure_intact(table.address)
             return client.compact(instant, True)
 
         compacted = plan_and_execute(
@@ -88,7 +88,7 @@ def look_after(table: ServiceTable, duty: Duty) -> Upkeep:
     # killed writers.
     indexed = keep_indexed(table) if duty.indexes else ()
     seconds = time.monotonic() - started
-    return Upkeep(
+    return Maintenance(
         table=table.address.name,
         compacted=compacted,
         clustered=clustered.done,

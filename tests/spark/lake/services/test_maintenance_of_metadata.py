@@ -11,8 +11,8 @@ from headwater.lake import queries
 from headwater.lake.options import list_kept_partitions, owner_options
 from headwater.lake.services.compaction import compact_logs
 from headwater.lake.services.expiry import Expiry, expire_partitions
+from headwater.lake.services.maintenance import Duty, run_due_services
 from headwater.lake.services.metadata_table import rebuild_metadata, validate_metadata
-from headwater.lake.services.upkeep import Duty, look_after
 
 pytestmark = pytest.mark.long
 
@@ -30,7 +30,7 @@ def test_partitions_go_so_long_after_their_newest_commit_and_others_stay(build):
     assert expire_partitions(services, later, dry_run=True) == Expiry(("day=x", "day=y"), 3)
     assert expire_partitions(services, later, 40) == Expiry()
     assert len(owned.rows()) == 3
-    assert look_after(services, Duty(expires=True)).expired == Expiry()
+    assert run_due_services(services, Duty(expires=True)).expired == Expiry()
     done = expire_partitions(services, later)
     assert (done.partitions, done.rows) == (("day=x", "day=y"), 3)
     assert owned.rows() == []

@@ -5,7 +5,7 @@ import pytest
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
 from headwater.lake.service_table import ServiceTable
-from headwater.lake.services.upkeep import Duty, look_after
+from headwater.lake.services.maintenance import Duty, run_due_services
 from headwater.lake.table import Table
 from headwater.lake.typed_options.rendering import render_options
 
@@ -46,13 +46,13 @@ def test_writer_plans_and_another_compacts(spark, lake):
     assert count_pending(table) == 1
 
     logged = ServiceTable(spark, TableAddress("t", table.path))
-    first = look_after(logged, Duty())
+    first = run_due_services(logged, Duty())
     assert len(first.compacted.instants) == 1
     assert (first.cleaned, first.archived, first.is_idle) == (None, None, False)
     assert count_pending(table) == 0
     assert find_actions(table).count("commit") == 1
     assert sorted(tuple(r) for r in table.read().select("id", "n").collect())[1:3] == rows[1:3]
-    assert look_after(logged, Duty()).is_idle
+    assert run_due_services(logged, Duty()).is_idle
 
 
 def test_writer_leaves_all_and_another_plans_compacts_cleans_and_archives(spark, lake):
@@ -66,10 +66,10 @@ def test_writer_leaves_all_and_another_plans_compacts_cleans_and_archives(spark,
 
     owner = {**render_options({"index.type": "bucket", "index.buckets": 1, **left}), **options}
     logged = ServiceTable(spark, TableAddress("t", table.path), owner)
-    done = look_after(logged, Duty(plans=True, cleans=True))
+    done = run_due_services(logged, Duty(plans=True, cleans=True))
     assert len(done.compacted.instants) == 1
     assert done.archived is not None
     assert done.archived.after < done.archived.before
     assert {row["id"]: row["n"] for row in table.read().collect()} == before
-    again = look_after(logged, Duty(plans=True, cleans=True))
+    again = run_due_services(logged, Duty(plans=True, cleans=True))
     assert again.compacted.instants == ()
