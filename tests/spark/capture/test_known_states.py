@@ -190,7 +190,7 @@ def test_spark_finds_the_newest_states_that_the_rule_for_one_object_gives(
     dice = random.Random(20261124)
     keys = [f"k{at:03d}" for at in range(400)]
     events.append([captured for key in keys for captured in build_random_events(dice, key)])
-    seen = {key: float(dice.randint(1, 8)) for key in keys if dice.random() < 0.5}
+    seen = {key: float(dice.randint(1, 8)) for key in keys if dice.random() < 0.5} | {"only requested": 1.0}
     stored = events.read_after(BEGINNING, 10_000).events
     wanted = fold_known(stored, "landing", {key: at(seconds) for key, seconds in seen.items()})
     found = list(KnownStates(events, [SeenTable(spark, seen)]).iter_known("landing"))
@@ -320,7 +320,7 @@ def test_state_seen_by_a_table_after_the_newest_event_is_requested(
         ]
     )
     tables = [
-        SeenTable(spark, dict.fromkeys([*keys, "lone removal", "never told of"], 5)),
+        SeenTable(spark, dict.fromkeys([*keys, "lone removal", "only requested"], 5)),
         SeenTable(spark, {"removed": 3}),
         SeenTable(spark, {}),
     ]
@@ -329,7 +329,11 @@ def test_state_seen_by_a_table_after_the_newest_event_is_requested(
         "removed",
         "vanished",
         "lone removal",
+        "only requested",
     }
+    (first,) = KnownStates(events, tables).iter_known("landing", "o", "on")
+    assert first == KnownState("only requested", None, is_unheard=True)
+    assert not list(KnownStates(events, tables).iter_known("landing", "o", "only requested"))
     assert found["removed"] == KnownState("removed", None, is_unheard=True)
-    # The removal of a version that nobody told of takes nothing away.
+    # The removal of a version without an event of its own removes nothing.
     assert {key for key, state in found.items() if not state.is_unheard} == {"lies there", "marker"}

@@ -73,7 +73,10 @@ class KnownStates:
                 & ~F.col("event_name").isin(*REQUESTS, DROP_EVENT, RETRACT_EVENT)
             )
             partitions = events.count() // _ROWS_A_PARTITION + 1
-            known = select_known_states(events, self._select_seen(bucket))
+            seen = self._select_seen(bucket)
+            if seen is not None:
+                seen = seen.where(F.col("key").startswith(prefix) & (F.col("key") > start_after))
+            known = select_known_states(events, seen)
             ordered = known.repartitionByRange(partitions, "key").sortWithinPartitions("key")
         return self._iter_rows(ordered)
 
@@ -111,8 +114,10 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
     if seen is None:
         found = found.withColumn("seen_after", F.lit(None).cast("timestamp"))
     else:
-        found = found.join(seen, "key", "left")
-    is_unheard = F.col("state").isNull() & (F.col("seen_after") >= F.col("reported_at"))
+        # Without any event, a request had the table read the object.
+        found = found.join(seen, "key", "full_outer")
+    is_newer = F.col("reported_at").isNull() | (F.col("seen_after") >= F.col("reported_at"))
+    is_unheard = F.col("state").isNull() & F.col("seen_after").isNotNull() & is_newer
     return found.where(F.col("state").isNotNull() | is_unheard).select(
         "key",
         "state.etag",
@@ -120,7 +125,7 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
         "state.size",
         F.unix_micros("state.event_time").alias("event_time"),
         _may_be_deleted().alias("may_be_deleted"),
-        (is_unheard | F.col("is_overtaken")).alias("is_unheard"),
+        (is_unheard | F.coalesce("is_overtaken", F.lit(False))).alias("is_unheard"),
     )
 
 
@@ -148,9 +153,7 @@ def _fold_events(events: DataFrame) -> DataFrame:
         "key",
         F.when(state["kind"] != "removed", state).alias("state"),
         F.greatest(reported_at, "listed.received_at").alias("reported_at"),
-        F.coalesce(
-            listed_later & (F.col("version_removed_at") >= F.col("listed.received_at")), F.lit(False)
-        ).alias("is_overtaken"),
+        (listed_later & (F.col("version_removed_at") >= F.col("listed.received_at"))).alias("is_overtaken"),
         "cleaned",
     )
 

@@ -11,7 +11,7 @@ observed by listing before one of their versions was deleted: a table may have r
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
+from operator import itemgetter
 
 from headwater.capture.control_events import (
     CLEANED_EVENT,
@@ -35,17 +35,18 @@ def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, da
 
     `seen` maps a key to the time of the newest event received by a table that observed an object there.
     """
-    state_events = [
-        stored for stored in events if stored.event.bucket == bucket and _describes_state(stored.event)
-    ]
-    state_events.sort(key=lambda stored: stored.event.key)
+    by_key: dict[str, list[StoredEvent]] = {key: [] for key in seen}
+    for stored in events:
+        if stored.event.bucket == bucket and _describes_state(stored.event):
+            by_key.setdefault(stored.event.key, []).append(stored)
     states = []
-    for key, group in groupby(state_events, key=lambda stored: stored.event.key):
-        state, reported_at = _find_newest(found := list(group))
+    for key, found in sorted(by_key.items(), key=itemgetter(0)):
+        state, reported_at = _find_newest(found)
         if state is not None:
             is_unheard = _is_overtaken(state, found)
             states.append(replace(_to_known(state, _find_cleaning(found)), is_unheard=is_unheard))
-        elif reported_at is not None and key in seen and seen[key] >= reported_at:
+        elif key in seen and (reported_at is None or seen[key] >= reported_at):
+            # Without any event, a request had the table read the object.
             states.append(KnownState(key, None, is_unheard=True))
     return states
 
