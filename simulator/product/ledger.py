@@ -3,16 +3,16 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import NamedTuple
 
 from headwater.capture.position import Position
+from headwater.capture.reconcile.newest_state import TableObservation
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
 from headwater.ingest.ledger.protocol import CommittedTable, EventLog, WritableStates
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.table_ledger import TableLedger, load_newest_states
 from headwater.ingest.ledger.watermark import Watermark
-from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_observation
 from headwater.ingest.planning.outcome import ObjectOutcome
 from simulator.bugs import NO_BUGS, Bugs
 from simulator.outside.crash import Crashes
@@ -68,11 +68,11 @@ class SimulatedLedger:
             return []
         return [row.state for row in self._table.read() if row.table == table]
 
-    def find_seen(self, table: str, newest: Collection[LedgerEntry]) -> dict[str, datetime]:
-        """Returns what the table ingested under its keys, and after which event, as `Ledger.read_seen`."""
+    def find_seen(self, table: str, newest: Collection[LedgerEntry]) -> dict[str, TableObservation]:
+        """Returns what the table found under its keys, as `Ledger.read_seen`."""
         states = {state.object_id: state for state in (*self._list_states(table), *newest)}
-        found = ((state.key, find_seen_after(state)) for state in states.values())
-        return {key: seen_after for key, seen_after in found if seen_after is not None}
+        found = ((state.key, find_observation(state)) for state in states.values())
+        return {key: observation for key, observation in found if observation is not None}
 
     def _load_watermarks(self) -> dict[str, Watermark]:
         if self._watermarks is None:
@@ -109,13 +109,13 @@ def build_table_ledger(
 
 def find_seen(
     tables: Mapping[TableKind, HudiTable[DataRow]], ledger: SimulatedLedger, events: EventLog
-) -> dict[str, datetime]:
-    """Returns what any table ingested under a key, and after which event."""
-    seen: dict[str, datetime] = {}
+) -> dict[str, list[TableObservation]]:
+    """Returns what each table found under a key."""
+    seen: dict[str, list[TableObservation]] = {}
     for kind, table in tables.items():
         newest = load_newest_states(kind, ledger, table, events)
-        for key, seen_after in ledger.find_seen(kind, newest.values()).items():
-            seen[key] = max(seen_after, seen.get(key, seen_after))
+        for key, observation in ledger.find_seen(kind, newest.values()).items():
+            seen.setdefault(key, []).append(observation)
     return seen
 
 

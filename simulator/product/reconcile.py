@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler
-from headwater.capture.reconcile.newest_state import fold_known
+from headwater.capture.reconcile.newest_state import TableObservation, fold_known
 from headwater.sources.lister import ListedObject
 from headwater.sources.listing_diff import KnownState
 from simulator.bugs import Bugs
@@ -59,7 +58,7 @@ class SimulatedEventLog:
         events: SimulatedEventsTable,
         crashes: Crashes,
         bugs: Bugs,
-        find_seen: Callable[[], Mapping[str, datetime]],
+        find_seen: Callable[[], Mapping[str, Sequence[TableObservation]]],
     ) -> None:
         self._events = events
         self._crashes = crashes

@@ -17,7 +17,7 @@ class KnownState:
     """The known object under a key. `event_time` is the time of its creation; None if not recorded.
 
     `may_be_deleted`: `clean_source` may have deleted it, which is not a difference. `is_unheard`: the
-    events do not say what is stored now. A table observed an object after them, or a version was deleted.
+    events do not say what is stored now: a table observed another object after them.
     """
 
     key: str

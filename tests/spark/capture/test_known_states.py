@@ -3,7 +3,7 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -23,7 +23,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING
 from headwater.capture.reconcile import Listing, ReconcileOptions, ReconcilePass, Reconciler, known_states
 from headwater.capture.reconcile.known_states import KnownStates
-from headwater.capture.reconcile.newest_state import fold_known
+from headwater.capture.reconcile.newest_state import TableObservation, fold_known
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.errors import SourceUnavailableError
@@ -190,13 +190,27 @@ def test_spark_finds_the_newest_states_that_the_rule_for_one_object_gives(
     dice = random.Random(20261124)
     keys = [f"k{at:03d}" for at in range(400)]
     events.append([captured for key in keys for captured in build_random_events(dice, key)])
-    seen = {key: float(dice.randint(1, 8)) for key in keys if dice.random() < 0.5} | {"only requested": 1.0}
+    tables = [
+        {
+            key: TableObservation(
+                at(dice.randint(1, 8)),
+                dice.choice(("", "a", "b", "c", "a-digest")),
+                dice.choice((None, at(dice.randint(1, 9)))),
+            )
+            for key in [*keys, "only requested"]
+            if dice.random() < 0.5 or key == "only requested"
+        }
+        for _ in range(2)
+    ]
     stored = events.read_after(BEGINNING, 10_000).events
-    wanted = fold_known(stored, "landing", {key: at(seconds) for key, seconds in seen.items()})
-    found = list(KnownStates(events, [SeenTable(spark, seen)]).iter_known("landing"))
+    seen = {key: [table[key] for table in tables if key in table] for key in [*keys, "only requested"]}
+    wanted = fold_known(stored, "landing", seen)
+    found = list(KnownStates(events, [SeenTable(spark, table) for table in tables]).iter_known("landing"))
     assert found == wanted
     kinds = Counter((state.may_be_deleted, state.is_unheard) for state in wanted)
-    assert min(kinds[False, False], kinds[True, False], kinds[False, True]) > 5, "each kind was tried"
+    contradicted = sum(state.is_unheard and state.etag is not None for state in wanted)
+    rarest = min(contradicted, kinds[False, False], kinds[True, False], kinds[False, True])
+    assert rarest > 5, "each kind was tried"
 
 
 def test_passes_are_read_back_as_they_were_by_spark_and_without(spark: SparkSession, lake: str) -> None:
@@ -290,15 +304,19 @@ def test_cleaned_objects_may_be_deleted_but_newer_ones_not(events: EventsTable) 
 
 
 class SeenTable:
-    """What a table has seen, by key and seconds."""
+    """What a table has found, by key; a number is the time in seconds, of a content that was never read."""
 
-    def __init__(self, spark: SparkSession, seen: dict[str, float]) -> None:
+    def __init__(self, spark: SparkSession, seen: Mapping[str, float | TableObservation]) -> None:
         self._spark = spark
-        self._rows = [("landing", key, at(seconds)) for key, seconds in seen.items()]
+        found = {
+            key: one if isinstance(one, TableObservation) else TableObservation(at(one))
+            for key, one in seen.items()
+        }
+        self._rows = [("landing", key, one.after, one.etag, one.read_after) for key, one in found.items()]
 
     def read_seen(self) -> DataFrame | None:
-        rows = [*self._rows, ("other", "removed", at(99))]
-        schema = "bucket string, key string, seen_after timestamp"
+        rows = [*self._rows, ("other", "removed", at(99), "", at(99))]
+        schema = "bucket string, key string, after timestamp, etag string, read_after timestamp"
         return self._spark.createDataFrame(rows, schema) if self._rows else None
 
 

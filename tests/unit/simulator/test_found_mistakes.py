@@ -101,6 +101,42 @@ MISTAKES = {
         reconcile(12448, 63522) reconcile(31195, 32981)
         """,
     ),
+    "attempts during an outage of the store counted against one of its objects": (
+        20261124001992,
+        """
+        outage(30577, 18219) put(25482, 38333) deliver(55411, 23966) receive(30998, 93) commit(8776, 30612)
+        ingest(22489, 41354) put(29916, 13838) ingest(60167, 20873) deliver(0, 4639) receive(35357, 15433)
+        outage(62281, 41718) commit(21844, 29753) ingest(29772, 53668) ingest(62017, 8620)
+        """,
+    ),
+    "a version that was deleted while the listed one was read hid the listed one": (
+        20261124032414,
+        """
+        put(11913, 14218) deliver(0, 26) put(37607, 1319) deliver(0, 47800) receive(30013, 25105)
+        remove_version(51163, 58048) race(5399, 23671) race(57137, 33550) race(21831, 35438)
+        race(63639, 22652) deliver(0, 47313) put(17050, 6007) commit(22107, 23378) ingest(33836, 47707)
+        ingest(18878, 65074) put(2771, 57685) put(43598, 9391) tag(42458, 26144) deliver(0, 4942)
+        deliver(0, 10050) drop(54951, 24546) drop(34235, 38938) deliver(0, 34356) deliver(61394, 37479)
+        reconcile(52279, 811) put(31269, 4823) put(21510, 21960) race(7325, 30118) race(38349, 11380)
+        drop(55173, 22848) ingest(47527, 12211) deliver(0, 57658) ingest(34075, 36584) put(34823, 4636)
+        ingest(10663, 18603) deliver(27882, 39208) deliver(55976, 52019) put(20506, 12560)
+        drop(64294, 34077) remove_version(26867, 46774)
+        """,
+    ),
+    "a mirror kept a version that was put and deleted without notifications after a listing": (
+        20261124032414,
+        """
+        put(0, 5) drop(0, 0) advance(200, 0) reconcile(4, 1) reconcile(4, 1) reconcile(4, 1) put(0, 6)
+        drop(0, 0) ingest(0, 0) ingest(0, 0) remove_version(0, 1) drop(0, 0)
+        """,
+    ),
+    "an object that only a request had found was kept when its removal was lost, too": (
+        20261124059234,
+        """
+        request(41387, 42970) race(2851, 39193) ingest(38035, 11672) drop(63619, 41054)
+        ingest(7124, 11881) remove(47979, 9163) drop(4675, 56935)
+        """,
+    ),
 }
 
 

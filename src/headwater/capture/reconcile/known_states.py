@@ -2,11 +2,11 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-observed after all their events are also compared, because their removal may have been lost. So are objects
-observed by listing before one of their versions was deleted: a table may have read that version instead.
+observed after all their events are also compared, because their removal may have been lost. So are objects of
+which a table read another content than the listed one: it may have been deleted since, with every event lost.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import reduce
 from typing import Protocol
@@ -29,6 +29,7 @@ from headwater.sources.listing_diff import KnownState
 _ROWS_A_PARTITION = 50_000
 """Rows that the driver holds at a time; the next part is fetched concurrently."""
 
+_SEEN = "array<struct<after: timestamp, etag: string, read_after: timestamp>>"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -36,7 +37,7 @@ class TableObservations(Protocol):
     """The objects that a data table observed in the bucket, with or without an event."""
 
     def read_seen(self) -> DataFrame | None:
-        """Return `bucket`, `key` and `seen_after`, the time of the newest event received; None if empty.
+        """Return `bucket`, `key`, and the fields of `TableObservation`; None if empty.
 
         Raises `LakeError`.
         """
@@ -86,7 +87,8 @@ class KnownStates:
         if not frames:
             return None
         seen = reduce(DataFrame.unionByName, frames).where(F.col("bucket") == bucket)
-        return seen.groupBy("key").agg(F.max("seen_after").alias("seen_after"))
+        observation = F.struct("after", "etag", "read_after")
+        return seen.groupBy("key").agg(F.collect_list(observation).alias("seen"))
 
     def _iter_rows(self, ordered: DataFrame) -> Iterator[KnownState]:
         with explained_lake(self._events.path):
@@ -108,16 +110,17 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
     """Select the objects that exist according to the events, one row per key.
 
     Columns: key, etag, version_id, size, event_time in microseconds, may_be_deleted, is_unheard. `seen` has
-    one row per key with `seen_after`.
+    one row per key, with the observations of tables as an array.
     """
     found = _fold_events(events)
     if seen is None:
-        found = found.withColumn("seen_after", F.lit(None).cast("timestamp"))
+        found = found.withColumn("seen", F.lit(None).cast(_SEEN))
     else:
         # Without any event, a request had the table read the object.
         found = found.join(seen, "key", "full_outer")
-    is_newer = F.col("reported_at").isNull() | (F.col("seen_after") >= F.col("reported_at"))
-    is_unheard = F.col("state").isNull() & F.col("seen_after").isNotNull() & is_newer
+    is_unheard = F.col("state").isNull() & _has_seen(
+        lambda one: F.col("reported_at").isNull() | (one["after"] >= F.col("reported_at"))
+    )
     return found.where(F.col("state").isNotNull() | is_unheard).select(
         "key",
         "state.etag",
@@ -125,8 +128,25 @@ def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> Dat
         "state.size",
         F.unix_micros("state.event_time").alias("event_time"),
         _may_be_deleted().alias("may_be_deleted"),
-        (is_unheard | F.coalesce("is_overtaken", F.lit(False))).alias("is_unheard"),
+        (is_unheard | _is_contradicted()).alias("is_unheard"),
     )
+
+
+def _has_seen(is_meant: Callable[[Column], Column]) -> Column:
+    """Return whether this is true of an observation of some table."""
+    return F.coalesce(F.exists("seen", is_meant), F.lit(False))
+
+
+def _is_contradicted() -> Column:
+    """Return whether a table that read the object after the listing found another content."""
+    listed_at, etag = F.col("listed_at"), F.col("state.etag")
+
+    def is_other(one: Column) -> Column:
+        # As `is_same_etag`.
+        is_same = (one["etag"] == etag) | one["etag"].startswith(F.concat(etag, F.lit("-")))
+        return (one["read_after"] >= listed_at) & ~is_same
+
+    return listed_at.isNotNull() & (F.coalesce(etag, F.lit("")) != "") & _has_seen(is_other)
 
 
 def _fold_events(events: DataFrame) -> DataFrame:
@@ -153,7 +173,7 @@ def _fold_events(events: DataFrame) -> DataFrame:
         "key",
         F.when(state["kind"] != "removed", state).alias("state"),
         F.greatest(reported_at, "listed.received_at").alias("reported_at"),
-        (listed_later & (F.col("version_removed_at") >= F.col("listed.received_at"))).alias("is_overtaken"),
+        F.when(listed_later, F.col("listed.received_at")).alias("listed_at"),
         "cleaned",
     )
 
@@ -170,9 +190,6 @@ def _group_events(events: DataFrame) -> DataFrame:
         _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
         _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
         _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
-        F.max(F.when(~from_listing & is_removal & of_version, F.col("event_time"))).alias(
-            "version_removed_at"
-        ),
         _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
         _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
     )

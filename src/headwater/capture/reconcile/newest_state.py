@@ -2,14 +2,14 @@
 
 The newest event by order key decides, or a newer listing's observation. So an overwrite whose notification
 was lost is known from the listing that found it, and is not reported again every day. Objects that a table
-observed after all their events are also compared, because their removal may have been lost. So are objects
-observed by listing before one of their versions was deleted: a table may have read that version instead.
+observed after all their events are also compared, because their removal may have been lost. So are objects of
+which a table read another content than the listed one: it may have been deleted since, with every event lost.
 
 `known_states` computes the same for whole events tables, in Spark; a test compares the two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 
@@ -22,7 +22,7 @@ from headwater.capture.control_events import (
 )
 from headwater.capture.stored_event import StoredEvent
 from headwater.sources.listing_diff import KnownState
-from headwater.sources.object_event import ObjectEvent
+from headwater.sources.object_event import ObjectEvent, is_same_etag
 
 ALL_REQUESTS = (*REQUESTS, DROP_EVENT, RETRACT_EVENT)
 """Requests, which do not describe the object under the key."""
@@ -30,10 +30,25 @@ CLEANINGS = (CLEANED_EVENT, TAGGED_EVENT)
 """Events which announce that headwater itself removes the object."""
 
 
-def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, datetime]) -> list[KnownState]:
+@dataclass(frozen=True, slots=True)
+class TableObservation:
+    """What one data table found under a key, which no event may have named.
+
+    `after` is the time of the newest event that the table had processed. `etag` is that of the content, empty
+    if the table could not read it any more. `read_after` is a time before the read; None if unknown.
+    """
+
+    after: datetime
+    etag: str = ""
+    read_after: datetime | None = None
+
+
+def fold_known(
+    events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, Sequence[TableObservation]]
+) -> list[KnownState]:
     """Return the objects of a bucket that exist according to the events, in the order of their keys.
 
-    `seen` maps a key to the time of the newest event received by a table that observed an object there.
+    `seen` maps a key to what tables found there.
     """
     by_key: dict[str, list[StoredEvent]] = {key: [] for key in seen}
     for stored in events:
@@ -43,19 +58,23 @@ def fold_known(events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, da
     for key, found in sorted(by_key.items(), key=itemgetter(0)):
         state, reported_at = _find_newest(found)
         if state is not None:
-            is_unheard = _is_overtaken(state, found)
+            is_unheard = _is_contradicted(state, found, seen.get(key, ()))
             states.append(replace(_to_known(state, _find_cleaning(found)), is_unheard=is_unheard))
-        elif key in seen and (reported_at is None or seen[key] >= reported_at):
+        elif any(reported_at is None or one.after >= reported_at for one in seen.get(key, ())):
             # Without any event, a request had the table read the object.
             states.append(KnownState(key, None, is_unheard=True))
     return states
 
 
-def _is_overtaken(state: ObjectEvent, events: Sequence[StoredEvent]) -> bool:
-    """True if the state was observed by listing, and a version has been deleted since."""
+def _is_contradicted(
+    state: ObjectEvent, events: Sequence[StoredEvent], seen: Sequence[TableObservation]
+) -> bool:
+    """True if the state was observed by listing, and a table that read the object later found another one."""
     listed = next((stored for stored in events if stored.event is state and _is_observation(stored)), None)
-    deleted = [s.event for s in events if s.event.kind == "removed" and not is_certain_removal(s.event)]
-    return listed is not None and any(event.event_time >= listed.received_at for event in deleted)
+    if listed is None or not state.etag:
+        return False
+    later = [one for one in seen if one.read_after is not None and one.read_after >= listed.received_at]
+    return any(not is_same_etag(one.etag, state.etag) for one in later)
 
 
 def is_certain_removal(event: ObjectEvent) -> bool:

@@ -30,7 +30,7 @@ from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
     LedgerEntry,
-    find_seen_after,
+    find_observation,
 )
 from headwater.lake.keyed_table import KeyedTable
 from headwater.lake.local_frames import build_frame, load_arrow
@@ -66,7 +66,9 @@ LEDGER_SCHEMA = StructType(
 _SEEN_SCHEMA = StructType(
     [
         *(LEDGER_SCHEMA[name] for name in ("object_id", "bucket", "key")),
-        StructField("seen_after", TimestampType()),
+        StructField("after", TimestampType()),
+        StructField("etag", StringType()),
+        StructField("read_after", TimestampType()),
     ]
 )
 _ARROW_SCHEMA = to_arrow_schema(LEDGER_SCHEMA)
@@ -147,22 +149,25 @@ class Ledger:
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 
     def read_seen(self, table: str, newest: Collection[LedgerEntry]) -> DataFrame | None:
-        """Return `bucket`, `key` and `seen_after` of objects with a `find_seen_after`; None if none.
+        """Return `bucket`, `key` and the observation of objects with a `find_observation`; None if none.
 
         `newest` are states that the ledger does not have yet.
         """
         frame = self.read(table)
-        found = build_frame(
-            self._spark, [(s.object_id, s.bucket, s.key, find_seen_after(s)) for s in newest], _SEEN_SCHEMA
-        )
+        found = build_frame(self._spark, [_to_observation(state) for state in newest], _SEEN_SCHEMA)
         if frame is None and not newest:
             return None
         if frame is not None:
             kept = frame.where(_is_seen()).select(
-                "object_id", "bucket", "key", F.col("event_time").alias("seen_after")
+                "object_id",
+                "bucket",
+                "key",
+                F.col("event_time").alias("after"),
+                F.when(F.col("status") == "superseded", F.lit("")).otherwise(F.col("etag")).alias("etag"),
+                F.col("looked_at").alias("read_after"),
             )
             found = found.unionByName(kept.join(F.broadcast(found), "object_id", "left_anti"))
-        return found.where(F.col("seen_after").isNotNull()).drop("object_id")
+        return found.where(F.col("after").isNotNull()).drop("object_id")
 
     def read(self, table: str) -> DataFrame | None:
         """Return the rows of one data table; None if there are none yet."""
@@ -179,8 +184,14 @@ class Ledger:
         return self._watermarks
 
 
+def _to_observation(state: LedgerEntry) -> tuple[object, ...]:
+    found = find_observation(state)
+    values = (None, None, None) if found is None else (found.after, found.etag, found.read_after)
+    return (state.object_id, state.bucket, state.key, *values)
+
+
 def _is_seen() -> Column:
-    """Return `find_seen_after` as a Spark column."""
+    """Return whether a state has a `find_observation`, as a Spark column."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
         & ~F.col("status").isin("pending", "removed")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from headwater.capture.reconcile.newest_state import TableObservation
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.observation import (
     CONTENT_KINDS,
@@ -118,8 +119,8 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
     return sort_key(stored) > state.sort_key
 
 
-def find_seen_after(state: LedgerEntry) -> datetime | None:
-    """Return the time of the newest event, if a read found the content, which may have been put later.
+def find_observation(state: LedgerEntry) -> TableObservation | None:
+    """Return what the table found, if a read found the content, which may have been put later.
 
     None for content that its own notification named, that was removed, or that `clean_source` may have
     deleted.
@@ -127,7 +128,10 @@ def find_seen_after(state: LedgerEntry) -> datetime | None:
     is_seen = state.looked or state.looked_at is not None
     if not is_seen or is_cleaned(state) or state.status in ("pending", "removed"):
         return None
-    return state.event_time
+    if state.event_time is None:
+        return None
+    etag = "" if state.status == "superseded" else state.etag
+    return TableObservation(state.event_time, etag, state.looked_at)
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:

@@ -7,10 +7,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headwater.capture.position import Position
+from headwater.capture.reconcile.newest_state import TableObservation
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.watermark import Watermark
-from headwater.ingest.planning.ledger_entry import LedgerEntry, find_seen_after
+from headwater.ingest.planning.ledger_entry import LedgerEntry, find_observation
 
 WATERMARK = Watermark("20260501000000000", Position("20260501000000000", 0), has_unconfirmed=False)
 TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
@@ -61,6 +62,7 @@ def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_p
         seen,
         replace(seen, object_id="named", key="named", looked=False),
         replace(seen, object_id="listed", key="listed", looked=False, looked_at=TIME),
+        replace(seen, object_id="unread", key="unread", status="superseded", looked_at=TIME),
         replace(seen, object_id="gone", key="gone", status="removed"),
         replace(seen, object_id="pending", key="pending", status="pending", instant=""),
         replace(seen, object_id="cleaned", key="cleaned", reason="cleaned"),
@@ -80,17 +82,24 @@ def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_p
     assert read_seen(ledger, []) == find_seen(states)
     found = read_seen(ledger, newest)
     assert found == find_seen([*states, *newest])
-    assert found.keys() == {"seen", "listed", "twice", "new"}
+    assert found.keys() == {"seen", "listed", "unread", "twice", "new"}
 
 
-def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, datetime]:
+def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, TableObservation]:
     frame = ledger.read_seen("orders", newest)
     assert frame is not None
     assert frame.where("bucket <> 'landing'").count() == 0
-    rows = frame.selectExpr("key", "unix_micros(seen_after)").collect()
-    return {key: EPOCH + timedelta(microseconds=micros) for key, micros in rows}
+    rows = frame.selectExpr("key", "unix_micros(after)", "etag", "unix_micros(read_after)").collect()
+    return {
+        key: TableObservation(
+            EPOCH + timedelta(microseconds=after),
+            etag,
+            None if read_after is None else EPOCH + timedelta(microseconds=read_after),
+        )
+        for key, after, etag, read_after in rows
+    }
 
 
-def find_seen(states: list[LedgerEntry]) -> dict[str, datetime]:
-    newest = {state.key: find_seen_after(state) for state in states}
-    return {key: moment for key, moment in newest.items() if moment is not None}
+def find_seen(states: list[LedgerEntry]) -> dict[str, TableObservation]:
+    newest = {state.key: find_observation(state) for state in states}
+    return {key: observation for key, observation in newest.items() if observation is not None}

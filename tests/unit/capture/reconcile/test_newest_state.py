@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.capture.reconcile.newest_state import fold_known, is_certain_removal
+from headwater.capture.reconcile.newest_state import TableObservation, fold_known, is_certain_removal
 from headwater.sources.lister import ListedObject
 from headwater.sources.listing_diff import Comparison
 from tests.fixtures.events import START, build_event, build_stored
@@ -27,17 +27,31 @@ def test_a_delete_marker_hides_all_versions(version: str | None, name: str, *, c
     assert not is_certain_removal(build_event(version_id=version))
 
 
-@pytest.mark.parametrize(("seconds", "verdict"), [(4, "same"), (6, "missing")])
-def test_version_deleted_after_a_listing_makes_its_observation_uncertain(
-    seconds: float, verdict: str
+@pytest.mark.parametrize(
+    ("etag", "seconds", "verdict"),
+    [
+        ("e2", 4, "same"),
+        ("e1", 5, "same"),
+        ("e1-digest", 5, "same"),
+        ("e2", 5, "missing"),
+        ("", 6, "missing"),
+    ],
+)
+def test_table_that_read_another_content_after_the_listing_makes_it_uncertain(
+    etag: str, seconds: float, verdict: str
 ) -> None:
-    # A table may have read the deleted version, whose own notification was lost, instead of the listed one.
+    # All events of the other content may be lost, that of its deletion too.
     event = replace(build_event(etag="e1"), sequencer=None, order_key=None)
     listed = replace(build_stored(event), source="listing", received_at=START + timedelta(seconds=5))
-    deleted = build_stored(build_event(kind="removed", version_id="v2", sequence=9))
-    deleted = replace(deleted, event=replace(deleted.event, event_time=START + timedelta(seconds=seconds)))
-    older = build_stored(build_event(etag="e0", version_id="v0", sequence=1))
-    (known,) = fold_known([older, listed, deleted], "landing", {})
+    observation = TableObservation(event.event_time, etag, START + timedelta(seconds=seconds))
+    (known,) = fold_known([listed], "landing", {event.key: [observation]})
     found = ListedObject(event.key, event.size or 0, "e1", None, event.event_time)
     assert Comparison(event.key, found, known).verdict == verdict
     assert Comparison(event.key, None, known).verdict == "vanished"
+
+
+def test_object_that_only_a_request_had_a_table_read_is_compared() -> None:
+    (known,) = fold_known([], "landing", {"k": [TableObservation(START, "e1", START)]})
+    assert Comparison("k", None, known).verdict == "vanished"
+    found = ListedObject("k", 1, "e1", None, START)
+    assert Comparison("k", found, known).verdict == "missing"

@@ -6,8 +6,9 @@ from itertools import permutations
 
 import pytest
 
+from headwater.capture.reconcile.newest_state import TableObservation
 from headwater.ingest.planning.fold import APPENDS, FoldRules, fold
-from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, apply_outcome, find_seen_after
+from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, apply_outcome, find_observation
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
 from tests.fixtures.events import START, build_event, build_stored
 
@@ -248,8 +249,10 @@ def test_read_is_later_than_the_newest_received_event():
     found = ingested(build_event(sequence=1), "other", looked=True)
     state = apply_outcome(None, found, "20260501120000250")
     received = build_event(sequence=1).event_time
-    assert find_seen_after(state) == received
-    assert find_seen_after(replace(state, looked=False)) == received
+    observation = TableObservation(received, "other", found.stored.received_at)
+    assert find_observation(state) == observation
+    assert find_observation(replace(state, looked=False)) == observation
+    assert find_observation(replace(state, status="superseded")) == replace(observation, etag="")
     named = apply_outcome(None, ingested(build_event(sequence=1)), "20260501120000250")
     unknown = [named, replace(state, status="removed"), replace(state, reason="cleaned")]
-    assert [find_seen_after(one) for one in unknown] == [None] * 3
+    assert [find_observation(one) for one in unknown] == [None] * 3
