@@ -137,6 +137,17 @@ MISTAKES = {
         ingest(7124, 11881) remove(47979, 9163) drop(4675, 56935)
         """,
     ),
+    "a listing of bytes that an event older than the state names was never read": (
+        20261124071520,
+        """
+        put(46115, 65459) put(15766, 56301) put(22332, 61855) put(15748, 54264) tag(29858, 41077)
+        reconcile(50790, 5264) duplicate(23618, 9562) reconcile(35149, 14988) put(1466, 22538)
+        put(53853, 15173) duplicate(58690, 32993) deliver(0, 63794) deliver(0, 4109) deliver(2509, 3512)
+        deliver(21266, 29647) receive(41080, 2065) race(3540, 53359) reconcile(37608, 19545)
+        drop(36862, 61285) ingest(12523, 4712) drop(18293, 29331) kill(46525, 55715)
+        reconcile(46780, 58276) reconcile(61838, 40293)
+        """,
+    ),
 }
 
 

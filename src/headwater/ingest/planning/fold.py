@@ -159,11 +159,13 @@ def _find_cover(
 
 def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
     """Read every content that an event names and that is still readable."""
-    sent = [stored for stored in events if is_sent(stored)]
+    reasons = {stored.event_id: _find_log_reason(stored, state, rules) for stored in events}
+    # An event that is older than the state does not name the current content.
+    sent = [stored for stored in events if is_sent(stored) and reasons[stored.event_id] != "superseded"]
     last = max(sent, key=sort_key, default=None)
     decisions = []
     for stored in events:
-        reason = _find_log_reason(stored, state, rules)
+        reason = reasons[stored.event_id]
         if reason is None and _is_covered_by_last(stored, last):
             reason = "superseded"
         if reason is not None:
