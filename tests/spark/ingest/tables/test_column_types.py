@@ -290,5 +290,7 @@ def test_rows_from_python_are_vectors_too(spark, build):
     assert lake.rows("products", "id", "embedding") == [(1, [1, 0, 0, 0]), (2, [0, 1, 0, 0])]
     assert hudi_type(lake, "products", "embedding") == "VECTOR(4)"
     short = spark.createDataFrame([(3, [0.0])], "id bigint, embedding array<double>")
-    with pytest.raises(UsageError, match="1 rows do not fit the columns of table products: one has in"):
+    with pytest.raises(
+        UsageError, match="1 rows do not fit the columns of table products: one has 1 numbers in embedding"
+    ):
         writes.write(lake.settings, "products", short, "upsert")

@@ -87,9 +87,17 @@ def test_bucket_index_puts_keys_into_as_many_files_as_it_has_buckets(build):
 @pytest.mark.parametrize(
     ("before", "after", "expected_message"),
     [
-        ({"type": "bucket", "buckets": 2}, {"type": "bucket", "buckets": 3}, "2 buckets there and 3 buckets"),
-        ({"type": "bucket", "buckets": 2}, {"type": "simple"}, "2 buckets there and no bucket index here"),
-        (None, {"type": "bucket", "buckets": 3}, "no bucket index there and 3 buckets here"),
+        (
+            {"type": "bucket", "buckets": 2},
+            {"type": "bucket", "buckets": 3},
+            "2 buckets in the table but 3 buckets",
+        ),
+        (
+            {"type": "bucket", "buckets": 2},
+            {"type": "simple"},
+            "2 buckets in the table but no bucket index in",
+        ),
+        (None, {"type": "bucket", "buckets": 3}, "no bucket index in the table but 3 buckets in"),
     ],
 )
 def test_buckets_of_a_table_that_exists_cannot_change(build, before, after, expected_message):
