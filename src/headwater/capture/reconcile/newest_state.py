@@ -35,7 +35,8 @@ class TableObservation:
     """What one data table found under a key, which no event may have named.
 
     `after` is the time of the newest event that the table had processed. `etag` is that of the content, empty
-    if the table could not read it any more. `read_after` is a time before the read; None if unknown.
+    if the table could not read it any more. `read_after` is a time before the read; None if it is unknown, or
+    if the table has given the object up or excluded it since.
     """
 
     after: datetime

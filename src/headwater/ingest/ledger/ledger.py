@@ -158,13 +158,14 @@ class Ledger:
         if frame is None and not newest:
             return None
         if frame is not None:
+            is_unread = F.col("status") == "superseded"
             kept = frame.where(_is_seen()).select(
                 "object_id",
                 "bucket",
                 "key",
                 F.col("event_time").alias("after"),
-                F.when(F.col("status") == "superseded", F.lit("")).otherwise(F.col("etag")).alias("etag"),
-                F.col("looked_at").alias("read_after"),
+                F.when(is_unread, F.lit("")).otherwise(F.col("etag")).alias("etag"),
+                F.when(is_unread | (F.col("etag") != ""), F.col("looked_at")).alias("read_after"),
             )
             found = found.unionByName(kept.join(F.broadcast(found), "object_id", "left_anti"))
         return found.where(F.col("after").isNotNull()).drop("object_id")

@@ -130,8 +130,10 @@ def find_observation(state: LedgerEntry) -> TableObservation | None:
         return None
     if state.event_time is None:
         return None
-    etag = "" if state.status == "superseded" else state.etag
-    return TableObservation(state.event_time, etag, state.looked_at)
+    if state.status == "superseded":
+        return TableObservation(state.event_time, "", state.looked_at)
+    # An object that was given up or excluded has no etag: its last decision was no read.
+    return TableObservation(state.event_time, state.etag, state.looked_at if state.etag else None)
 
 
 def begin_state(event: ObjectEvent) -> LedgerEntry:

@@ -6,10 +6,14 @@ from itertools import permutations
 
 import pytest
 
-from headwater.capture.reconcile.newest_state import TableObservation
+from headwater.capture.control_events import DROP_EVENT, RETRACT_EVENT, build_control_event
+from headwater.capture.reconcile.newest_state import TableObservation, fold_known
+from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.fold import APPENDS, FoldRules, fold
 from headwater.ingest.planning.ledger_entry import CLOCK_MARGIN, apply_outcome, find_observation
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
+from headwater.sources.lister import ListedObject
+from headwater.sources.listing_diff import Comparison
 from tests.fixtures.events import START, build_event, build_stored
 
 MIRROR = FoldRules(mirrors=True)
@@ -256,3 +260,21 @@ def test_read_is_later_than_the_newest_received_event():
     named = apply_outcome(None, ingested(build_event(sequence=1)), "20260501120000250")
     unknown = [named, replace(state, status="removed"), replace(state, reason="cleaned")]
     assert [find_observation(one) for one in unknown] == [None] * 3
+
+
+@pytest.mark.parametrize("event_name", [DROP_EVENT, RETRACT_EVENT])
+def test_object_given_up_or_excluded_is_not_reported_by_the_next_reconcile(event_name):
+    found = seen(listed("e1"), 60)
+    state = apply_outcome(
+        None, ObjectOutcome(found, "quarantined", "unparsable", version="e1", etag="e1", looked=True)
+    )
+    event = found.event
+    control = build_stored(
+        build_control_event(event_name, event.provider, event.bucket, event.key, START).event
+    )
+    (decision,) = fold([replace(control, source="listing")], {state.object_id: state})
+    state = apply_outcome(state, to_skip(decision))
+    assert state.reason in ("dropped", "filtered")
+    (known,) = fold_known([found], event.bucket, {event.key: [find_observation(state)]})
+    present = ListedObject(event.key, event.size, "e1", None, event.event_time)
+    assert Comparison(event.key, present, known).verdict == "same"
