@@ -148,6 +148,21 @@ MISTAKES = {
         reconcile(46780, 58276) reconcile(61838, 40293)
         """,
     ),
+    "a listing of bytes that were put again stood for the older version of its batch": (
+        242400953002963,
+        """
+        put(60752, 25548) reconcile(16272, 44833) put(19800, 9358) put(26519, 46380) put(15519, 53565)
+        deliver(0, 244) reconcile(58803, 60286) deliver(0, 5732) reconcile(51921, 52188)
+        deliver(0, 39478) put(10689, 7782) deliver(0, 30884) deliver(46423, 51552) put(56044, 57878)
+        put(38413, 49467) put(44456, 2252) put(2111, 36675) put(3727, 65205) reconcile(8963, 37210)
+        put(18207, 26766) put(8043, 49562) rubbish(19567, 117) put(34214, 21459) receive(38446, 10858)
+        deliver(6737, 24060) put(16178, 31446) deliver(43956, 46535) deliver(15116, 35213)
+        deliver(0, 2248) deliver(57274, 1777) commit(8088, 53404) deliver(0, 57139) deliver(27120, 5249)
+        receive(15718, 32997) deliver(0, 30138) deliver(0, 52330) put(45969, 45252) commit(11281, 43007)
+        put(7341, 22842) reconcile(23543, 59174) delete(59029, 19463) deliver(29782, 53058)
+        drop(36892, 60902)
+        """,
+    ),
 }
 
 

@@ -166,6 +166,8 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
     decisions = []
     for stored in events:
         reason = reasons[stored.event_id]
+        if reason == "already_ingested" and _is_put_again(stored, last):
+            reason = None
         if reason is None and _is_covered_by_last(stored, last):
             reason = "superseded"
         if reason is not None:
@@ -175,6 +177,17 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
             action: Action = "read" if stored.event.version else "look"
             decisions.append(Decision(stored, action, may_exist=_may_exist(stored, state, rules)))
     return decisions
+
+
+def _is_put_again(stored: StoredEvent, last: StoredEvent | None) -> bool:
+    """True if a listing names the content of the state, and the batch reads a newer version with another one.
+
+    The listed object is then a further version with the same bytes, whose own event may be lost.
+    """
+    if last is None or not is_from_listing(stored):
+        return False
+    is_put = last.event.kind == "created" and bool(last.event.version_id)
+    return is_put and last.event.etag != stored.event.etag
 
 
 def _is_covered_by_last(stored: StoredEvent, last: StoredEvent | None) -> bool:
