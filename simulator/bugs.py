@@ -53,7 +53,7 @@ BUGS: dict[str, str] = {
     "cleaned_before_announced": "an object is taken away, and no event says beforehand by whom",
     "changed_object_cleaned": "an object is taken away without another look at what lies there",
     "one_table_is_enough": "an object is taken away when one of its tables has it",
-    "cleaning_unknown": "a table that has read the own event follows the removal all the same",
+    "cleaning_unknown": "a table that has read its own removal follows the removal all the same",
     # reconcile
     "vanished_not_told": "a reconcile tells of new objects, not of vanished ones",
     "seen_not_asked": "a reconcile forgets what only a table has seen",

@@ -182,7 +182,7 @@ def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules:
 def _is_put_again(stored: StoredEvent, last: StoredEvent | None) -> bool:
     """True if a listing names the content of the state, and the batch reads a newer version with another one.
 
-    The listed object is then a further version with the same bytes, whose own event may be lost.
+    The listed object is then a further version with the same bytes, whose notification may be lost.
     """
     if last is None or not is_from_listing(stored):
         return False
