@@ -11,7 +11,7 @@ import gc
 import pickle
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from benchmarks.pairs import say
@@ -19,14 +19,19 @@ from benchmarks.result import BenchmarkResult
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus
 from headwater.sources.object_event import EventKind
 from tests.fixtures.events import build_event, build_stored
 
 COUNTS = (10_000, 100_000, 1_000_000)
 BATCH = 10_000
 GOAL = 1.3
-_STATUS = {"read": "ingested", "look": "ingested", "retract": "removed", "skip": "superseded"}
+_STATUS: Mapping[str, OutcomeStatus] = {
+    "read": "ingested",
+    "look": "ingested",
+    "retract": "removed",
+    "skip": "superseded",
+}
 _RULES = FoldRules(mirrors=True)
 
 

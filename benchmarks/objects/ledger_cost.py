@@ -8,6 +8,8 @@ written. One warm session, in turns, each on a lake of its own.
 import tempfile
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -19,8 +21,11 @@ from benchmarks.rig.orders import announce_files
 from headwater.app import App
 from headwater.capture.position import Position
 from headwater.ingest.ledger.table_ledger import TableLedger
+from headwater.ingest.pipeline import TablePipeline
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.lake.layout import table_path
+from headwater.lake.table import Table
 
 BATCH = 25
 BATCHES = 40
@@ -81,8 +86,10 @@ def run_small(app: App, landing: Path, lake: Path, batches: int, *, with_ledger:
     own = App(app.settings.model_copy(update={"lake": str(lake)}), spark=app.spark)
     pipeline = own.build_pipeline("orders")
     if not with_ledger:
-        table = pipeline._table
-        pipeline._ledger = NoLedger("orders", own.stores.ledger, table, own.events)
+        table = Table(own.spark, table_path(own.settings.lake, "orders"))
+        build = partial(NoLedger, "orders", own.stores.ledger, table, own.events)
+        ports = replace(pipeline._ports, build_ledger=build)
+        pipeline = TablePipeline("orders", pipeline._rules, ports)
     total = 0.0
     for at in range(batches):
         keys = [f"orders/{n % 50:02d}/{n:07d}.json" for n in range(at * BATCH, (at + 1) * BATCH)]

@@ -21,6 +21,7 @@ from headwater.capture.consumer import Consumer, ConsumerOptions
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.table import Table
 from headwater.sources.local.folder_watcher.file_messages import build_created_message
+from headwater.sources.local.folder_watcher.known_files import KnownFile
 from headwater.sources.local.lister import build_file_etag
 from headwater.sources.memory.queue import MemoryQueue
 
@@ -76,7 +77,8 @@ def write_round(landing: Path, first: int, good: int, share: int) -> list[str]:
 def announce(landing: Path, key: str) -> str:
     """The message of a file."""
     status = (landing / key).stat()
-    return build_created_message(str(landing), key, status, build_file_etag(status), from_listing=False)
+    file = KnownFile(build_file_etag(status), order=status.st_ctime_ns)
+    return build_created_message(str(landing), key, status.st_size, file, from_listing=False)
 
 
 def run_through(app: App, bodies: Sequence[str]) -> float:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from headwater.app import App
 from headwater.app.objects.verify import Verify
+from headwater.config.source import SourceConfig
 from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, ROW, VERSION
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.sources.lister import ListedObject
+from headwater.sources.lister import ListedObject, UnusablePath
+from headwater.sources.local.source import LocalSource
 from headwater.sources.memory.lister import MemoryLister
 
 SIZES = (100_000, 1_000_000)
@@ -69,6 +71,22 @@ class _Listing(MemoryLister):
         )
 
 
+class _Source(LocalSource):
+    """A folder with a listing of that size."""
+
+    def __init__(self, config: SourceConfig, size: int) -> None:
+        assert config.type == "local"
+        super().__init__(config)
+        self._size = size
+
+    @contextmanager
+    def open_lister(
+        self, pace: Callable[[], None], on_unusable: Callable[[UnusablePath], None] | None = None
+    ) -> Iterator[_Listing]:
+        del pace, on_unusable
+        yield _Listing(self._size)
+
+
 def main(size: int) -> None:
     """Fill a lake, verify it, print speed and memory."""
     with tempfile.TemporaryDirectory() as name:
@@ -78,7 +96,7 @@ def main(size: int) -> None:
         with open_app(build_settings(folder, source, TABLES)) as app:
             fill_rows(app, size)
             fill_ledger(app, size)
-            comparison = Verify(app, lister=lambda _: nullcontext(_Listing(size)))
+            comparison = Verify(app, source=_Source(app.settings.source, size))
             started = time.monotonic()
             report = comparison.run()
             seconds = time.monotonic() - started

@@ -97,7 +97,10 @@ def iter_raw_queries(queries: Sequence[str]) -> Iterator[Any]:
 
 def build_raw_query(vector: Sequence[float], words: SparseVector) -> Any:
     """Both legs in one round trip, and what the hits hold with them: who has no cache needs it to rank."""
-    vectors = {"dense": vector, WORDS: qdrant_edge.SparseVector(list(words.indices), list(words.values))}
+    vectors: dict[str, Any] = {
+        "dense": vector,
+        WORDS: qdrant_edge.SparseVector(list(words.indices), list(words.values)),
+    }
     return qdrant_edge.QueryBatchRequest(
         [
             qdrant_edge.QueryRequest(

@@ -169,7 +169,7 @@ def test_while_running_a_table_follows_each_commit_of_the_other(spark: SparkSess
     done: list[tuple[str, int]] = []
     runner = Runner(
         spark,
-        lake.app.events,
+        lake.app.events.signal,
         [lake.app.build_derived_pipeline("paid"), lake.app.build_pipeline("orders")],
         lambda result: done.append((result.table, result.rows)),
         lambda *_: None,

@@ -30,6 +30,7 @@ from headwater.lake.table import Table
 from headwater.sources.lister import UnusablePath
 from headwater.sources.local.lister import LocalLister, format_name
 from headwater.sources.registry import build_source
+from headwater.sources.source import Source
 
 _MAX_PROBLEMS = 100
 
@@ -90,10 +91,11 @@ class Verify:
         now: Callable[[], datetime] = read_clock,
         *,
         deep: int = 0,
+        source: Source | None = None,
     ) -> None:
         self._app = app
         self._settings = app.settings
-        self._source = build_source(app.settings.source)
+        self._source = source or build_source(app.settings.source)
         self._now = now
         self._deep = deep
 

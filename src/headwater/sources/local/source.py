@@ -8,7 +8,7 @@ from headwater.config.source import LocalSourceConfig
 from headwater.errors import UsageError
 from headwater.observability.clock import Clock
 from headwater.sources.finding import SetupFinding
-from headwater.sources.lister import UnusablePath
+from headwater.sources.lister import Lister, UnusablePath
 from headwater.sources.local.checks import check_local_source, ensure_folder
 from headwater.sources.local.lister import LocalLister
 from headwater.sources.object_store import ObjectStoreConfig
@@ -27,7 +27,7 @@ class LocalSource:
     @contextmanager
     def open_lister(
         self, pace: Callable[[], None], on_unusable: Callable[[UnusablePath], None] | None = None
-    ) -> Iterator[LocalLister]:
+    ) -> Iterator[Lister]:
         """See `Source`."""
         yield LocalLister(self._config.path, on_unusable)
 
