@@ -1,9 +1,10 @@
-"""Objects in S3 and S3-compatible stores, through boto3. One client per process and configuration."""
+"""Objects in S3 and S3-compatible stores. One store per process and configuration."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import boto3
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
@@ -26,6 +27,7 @@ from headwater.sources.s3.aws import (
     is_busy,
     is_wrong_region,
 )
+from headwater.sources.s3.direct_reads import DirectReads, find_required_etag
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
     from headwater.sources.object_store import ObjectStoreConfig
 
-# The version id of writes while versioning is suspended; unlike a real version, it can be overwritten.
-_NULL_VERSION = "null"
 _BODY_ATTEMPTS = 3
 
 # References that no object can have: S3 responds 400, which here means that no such key or version exists.
@@ -56,12 +56,17 @@ _FORBIDDEN_HINTS = {
 class S3ObjectStore:
     """Reads by version if one is named, else with If-Match."""
 
-    def __init__(self, client: "S3Client", scheme: str = "s3a") -> None:
+    def __init__(self, client: "S3Client", direct: DirectReads, scheme: str = "s3a") -> None:
         self._client = client
+        self._direct = direct
         self._scheme = scheme
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
         """See `ObjectStore.read`. Retries a truncated body."""
+        content = self._direct.read(ref, max_bytes)
+        return content if content is not None else self._read_carefully(ref, max_bytes)
+
+    def _read_carefully(self, ref: ObjectRef, max_bytes: int | None) -> ObjectContent:
         retry = Retrying(
             retry=retry_if_exception_type(ObjectUnavailableError),
             stop=stop_after_attempt(_BODY_ATTEMPTS),
@@ -90,6 +95,7 @@ class S3ObjectStore:
 
     def _read_once(self, ref: ObjectRef, max_bytes: int | None) -> ObjectContent:
         answer = self._client.get_object(**_build_request(ref))
+        self._direct.learn(ref)
         # Not `with answer["Body"]`: that returns the raw stream, without the length check.
         with closing(answer["Body"]) as body:
             state = _to_state(answer)
@@ -124,8 +130,9 @@ def _build_request(ref: ObjectRef) -> "GetObjectRequestTypeDef":
     request: GetObjectRequestTypeDef = {"Bucket": ref.bucket, "Key": ref.key}
     if ref.version_id is not None:
         request["VersionId"] = ref.version_id
-    if ref.etag is not None and ref.version_id in (None, _NULL_VERSION):
-        request["IfMatch"] = f'"{ref.etag}"'
+    etag = find_required_etag(ref)
+    if etag is not None:
+        request["IfMatch"] = f'"{etag}"'
     return request
 
 
@@ -160,7 +167,8 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
 def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
     """Build a store with the default credential chain of its process."""
     # A separate session: boto3's default one is not thread-safe while it builds a client.
-    session = boto3.session.Session()
+    core = botocore.session.get_session()
+    session = boto3.session.Session(botocore_session=core)
     path_style = config.path_style if config.path_style is not None else config.endpoint is not None
     client = session.client(
         "s3",
@@ -175,4 +183,5 @@ def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
             s3={"addressing_style": "path" if path_style else "auto"},
         ),
     )
-    return S3ObjectStore(client, config.scheme)
+    direct = DirectReads(client, core, config.connect_timeout, config.read_timeout)
+    return S3ObjectStore(client, direct, config.scheme)

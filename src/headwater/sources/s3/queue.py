@@ -1,27 +1,29 @@
-"""Amazon SQS and compatible services, through boto3."""
+"""Amazon SQS and compatible services."""
 
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import boto3
+import botocore.session
 from botocore import exceptions as boto
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headwater import __version__
 from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 from headwater.sources.queue import Message, QueueDepth
 from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsSubject, error_code, explain_aws_failure
 from headwater.sources.s3.resource_names import name_resources
+from headwater.sources.s3.signed_http import SignedHttp
+from headwater.sources.s3.sqs_protocol import SqsCall, build_sqs_call
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
-    from mypy_boto3_sqs.type_defs import BatchResultErrorEntryTypeDef, MessageTypeDef
 
     from headwater.config.source import QueueConfig, S3SourceConfig, SourceConfig
 
@@ -29,8 +31,8 @@ MAX_BATCH = 10
 MAX_LONG_POLL_SECONDS = 20
 RETRY_SECONDS = (0.1, 0.2, 0.4)
 OVER_LIMIT_PAUSE_SECONDS = 1.0
-_USER_AGENT = f"headwater/{__version__} boto3/{boto3.__version__}"
-# For a service that is not AWS, a signature for any region is valid.
+_VISIBLE = "ApproximateNumberOfMessages"
+_IN_FLIGHT = "ApproximateNumberOfMessagesNotVisible"
 # sqs.eu-central-1.amazonaws.com, eu-central-1.queue.amazonaws.com, queue.amazonaws.com
 _AWS_HOST = re.compile(r"^(?:sqs(?:-fips)?\.([a-z0-9-]+)|(?:([a-z0-9-]+)\.)?queue)\.amazonaws\.com(?:\.cn)?$")
 
@@ -40,11 +42,12 @@ _RIGHTS = (
 )
 
 _Failures = dict[str, str]
-_SendBatch = Callable[[Sequence[tuple[str, str]]], "Sequence[BatchResultErrorEntryTypeDef]"]
+_Entries = Sequence[Mapping[str, Any]]
+_SendBatch = Callable[[Sequence[tuple[str, str]]], _Entries]
 
 
 class SqsQueue:
-    """One queue through one shared client: a client for each thread costs twice the CPU.
+    """One queue, through a thread-safe `call`.
 
     `over_limit_count` counts how often SQS returned no messages because too many are undeleted; to the
     caller that looks like an empty queue.
@@ -52,7 +55,7 @@ class SqsQueue:
 
     def __init__(
         self,
-        client: "SQSClient",
+        call: SqsCall,
         url: str,
         *,
         visibility_timeout: int = 30,
@@ -60,7 +63,7 @@ class SqsQueue:
         threads: int = 4,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._client = client
+        self._call = call
         self._url = url
         # A message that is never hidden would be redelivered until it is deleted.
         self._visibility_timeout = max(1, visibility_timeout)
@@ -74,14 +77,17 @@ class SqsQueue:
     def receive(self, max_messages: int, wait_seconds: float) -> Sequence[Message]:
         """See `Queue.receive`. Waits whole seconds, at most 20."""
         try:
-            answer = self._client.receive_message(
-                QueueUrl=self._url,
-                MaxNumberOfMessages=max(1, min(max_messages, self._max_messages)),
-                WaitTimeSeconds=max(0, min(int(wait_seconds), MAX_LONG_POLL_SECONDS)),
-                VisibilityTimeout=self._visibility_timeout,
-                # Some SQS-compatible stores do not support the parameter that replaces it.
-                AttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
-                MessageAttributeNames=["All"],
+            answer = self._call(
+                "ReceiveMessage",
+                {
+                    "QueueUrl": self._url,
+                    "MaxNumberOfMessages": max(1, min(max_messages, self._max_messages)),
+                    "WaitTimeSeconds": max(0, min(int(wait_seconds), MAX_LONG_POLL_SECONDS)),
+                    "VisibilityTimeout": self._visibility_timeout,
+                    # Some SQS-compatible stores do not support the parameter that replaces it.
+                    "AttributeNames": ["ApproximateReceiveCount", "SentTimestamp"],
+                    "MessageAttributeNames": ["All"],
+                },
             )
         except (BotoCoreError, ClientError) as error:
             if _is_over_limit(error):
@@ -90,7 +96,7 @@ class SqsQueue:
                 return ()
             raise _to_source_error(error, self._url) from error
         received_at = datetime.now(timezone.utc)
-        return [_to_message(message, received_at) for message in answer.get("Messages", ())]
+        return [_to_message(message, received_at) for message in answer.get("Messages") or ()]
 
     def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
         """See `Queue.ack`."""
@@ -110,41 +116,37 @@ class SqsQueue:
     def depth(self) -> QueueDepth:
         """See `Queue.depth`."""
         try:
-            answer = self._client.get_queue_attributes(
-                QueueUrl=self._url,
-                AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+            answer = self._call(
+                "GetQueueAttributes",
+                {"QueueUrl": self._url, "AttributeNames": [_VISIBLE, _IN_FLIGHT]},
             )
         except (BotoCoreError, ClientError) as error:
             raise _to_source_error(error, self._url) from error
         found = answer["Attributes"]
-        return QueueDepth(
-            int(found["ApproximateNumberOfMessages"]), int(found["ApproximateNumberOfMessagesNotVisible"])
-        )
+        return QueueDepth(int(found[_VISIBLE]), int(found[_IN_FLIGHT]))
 
     def close(self) -> None:
         """See `Queue.close`."""
         self._ack_pool.shutdown(wait=True)
         self._extend_pool.shutdown(wait=True)
-        self._client.close()
 
-    def _delete(self, batch: Sequence[tuple[str, str]]) -> "Sequence[BatchResultErrorEntryTypeDef]":
-        answer = self._client.delete_message_batch(
-            QueueUrl=self._url,
-            Entries=[{"Id": entry_id, "ReceiptHandle": handle} for entry_id, handle in batch],
-        )
-        return answer.get("Failed", ())
+    def _delete(self, batch: Sequence[tuple[str, str]]) -> _Entries:
+        entries = [{"Id": entry_id, "ReceiptHandle": handle} for entry_id, handle in batch]
+        return self._send_entries("DeleteMessageBatch", entries)
 
-    def _hide(
-        self, batch: Sequence[tuple[str, str]], seconds: int
-    ) -> "Sequence[BatchResultErrorEntryTypeDef]":
-        answer = self._client.change_message_visibility_batch(
-            QueueUrl=self._url,
-            Entries=[
-                {"Id": entry_id, "ReceiptHandle": handle, "VisibilityTimeout": seconds}
-                for entry_id, handle in batch
-            ],
+    def _hide(self, batch: Sequence[tuple[str, str]], seconds: int) -> _Entries:
+        entries = [
+            {"Id": entry_id, "ReceiptHandle": handle, "VisibilityTimeout": seconds}
+            for entry_id, handle in batch
+        ]
+        return self._send_entries("ChangeMessageVisibilityBatch", entries)
+
+    def _send_entries(self, operation: str, entries: _Entries) -> _Entries:
+        """Return the entries that SQS refused."""
+        failed: _Entries = self._call(operation, {"QueueUrl": self._url, "Entries": entries}).get(
+            "Failed", ()
         )
-        return answer.get("Failed", ())
+        return failed
 
     def _send_all(self, pool: ThreadPoolExecutor, send: _SendBatch, handles: Mapping[str, str]) -> _Failures:
         pairs = list(handles.items())
@@ -185,9 +187,9 @@ class SqsQueue:
         return refused, left
 
 
-def _to_message(message: "MessageTypeDef", received_at: datetime) -> Message:
-    system = message.get("Attributes", {})
-    own = message.get("MessageAttributes", {})
+def _to_message(message: Mapping[str, Any], received_at: datetime) -> Message:
+    system = message.get("Attributes") or {}
+    own = message.get("MessageAttributes") or {}
     sent = system.get("SentTimestamp")
     return Message(
         message_id=message.get("MessageId", ""),
@@ -236,13 +238,15 @@ def find_queue_endpoint(source: "S3SourceConfig") -> tuple[str | None, str | Non
     return endpoint, region or source.region
 
 
-def build_sqs_client(source: "S3SourceConfig", config: Config) -> "SQSClient":
+def build_sqs_client(
+    source: "S3SourceConfig", config: Config, core: botocore.session.Session | None = None
+) -> "SQSClient":
     """Build a client for the queue of a source. Raises `ConfigError` if no region is found."""
     name = source.queue.url or name_resources(source)
     endpoint, region = find_queue_endpoint(source)
     try:
         # A separate session: boto3's default one is not thread-safe while it builds a client.
-        session = boto3.session.Session()
+        session = boto3.session.Session(botocore_session=core)
         return session.client(
             "sqs",
             region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
@@ -289,24 +293,22 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
     queue = source.queue
-    threads = max(2, queue.receivers // 2)
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 5},
-        max_pool_connections=queue.receivers + 3 * threads,
-        connect_timeout=5,
-        # A long poll may take this long to respond.
-        read_timeout=MAX_LONG_POLL_SECONDS + 10,
-        tcp_keepalive=True,
-        # Validation takes a tenth of the CPU of a call; all parameters come from this module.
-        parameter_validation=False,
-        # Saves another tenth: botocore rebuilds its own user agent for every call.
-        user_agent=_USER_AGENT,
-    )
-    client = build_sqs_client(source, config)
+    core = botocore.session.get_session()
+    config = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=5)
+    with closing(build_sqs_client(source, config, core)) as client:
+        url = find_queue_url(client, source)
+        call = build_call(client, core)
     return SqsQueue(
-        client,
-        find_queue_url(client, source),
+        call,
+        url,
         visibility_timeout=queue.visibility_timeout,
         max_messages_per_request=queue.max_messages_per_request,
-        threads=threads,
+        threads=max(2, queue.receivers // 2),
     )
+
+
+def build_call(client: "SQSClient", core: botocore.session.Session) -> SqsCall:
+    """Return calls with the client's region and endpoint, and the session's credentials."""
+    # A long poll may be silent for as long as it waits.
+    http = SignedHttp(core, "sqs", client.meta.region_name, silent_seconds=MAX_LONG_POLL_SECONDS + 10)
+    return build_sqs_call(http, client.meta.endpoint_url)

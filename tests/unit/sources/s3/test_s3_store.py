@@ -28,11 +28,20 @@ def server() -> Iterator[ScriptedServer]:
         yield found
 
 
-@pytest.fixture
-def store(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> S3ObjectStore:
+@pytest.fixture(params=["first read", "later reads"])
+def store(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> S3ObjectStore:
+    """The first read of a bucket goes through boto3, and those that follow through libcurl."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    return build_s3_store(ObjectStoreConfig("s3", endpoint=server.endpoint, max_attempts=1))
+    store = build_s3_store(ObjectStoreConfig("s3", endpoint=server.endpoint, max_attempts=1))
+    if request.param == "later reads":
+        server.answer = lambda _: Answer(body=b"x", headers=FOUND)
+        store.read(ref())
+        server.targets.clear()
+        server.headers.clear()
+    return store
 
 
 def ref(key: str = "k", version: str | None = None, etag: str | None = None) -> ObjectRef:
@@ -140,7 +149,7 @@ def test_repeatedly_truncated_body_is_unavailable(store: S3ObjectStore, server: 
 
     with pytest.raises(ObjectUnavailableError, match="was truncated"):
         store.read(ref())
-    assert len(server.targets) == 3
+    assert len(server.targets) in (3, 4)  # libcurl's one, and three of boto3
 
 
 def test_too_large_an_object_is_not_downloaded(store: S3ObjectStore, server: ScriptedServer) -> None:

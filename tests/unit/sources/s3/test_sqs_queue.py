@@ -1,11 +1,10 @@
 """What a real server cannot be asked for: partial failures, throttling, wrong keys, wrong clocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import EndpointConnectionError, NoCredentialsError
-from botocore.stub import Stubber
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from headwater.errors import (
     CredentialsError,
@@ -15,6 +14,7 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.sources.s3.queue import SqsQueue
+from headwater.sources.s3.signed_http import NoAnswerError
 
 URL = "https://sqs.eu-west-1.amazonaws.com/1/landing"
 
@@ -23,37 +23,42 @@ class ScriptedQueue:
     """A queue whose answers are written down beforehand, and the pauses it made."""
 
     def __init__(self) -> None:
-        client = boto3.client(
-            "sqs", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
-        )
-        self.stub = Stubber(client)
+        self.script: list[tuple[str, Mapping[str, object] | None, Mapping[str, Any] | Exception]] = []
         self.pauses: list[float] = []
-        self.queue = SqsQueue(client, URL, sleep=self.pauses.append)
+        self.queue = SqsQueue(self._call, URL, sleep=self.pauses.append)
+
+    def _call(self, operation: str, request: Mapping[str, object]) -> dict[str, Any]:
+        expected, with_request, answer = self.script.pop(0)
+        assert operation == expected
+        assert with_request in (None, request)
+        if isinstance(answer, Exception):
+            raise answer
+        return dict(answer)
 
     def expect_delete(self, handles: list[str], failed: dict[int, bool]) -> None:
         """The next call deletes `handles`; of those, entries by place fail, through our fault or not."""
-        self.stub.add_response(
-            "delete_message_batch",
-            {
-                "Successful": [],
-                "Failed": [
-                    {"Id": str(at), "Code": "E", "Message": "no", "SenderFault": fault}
-                    for at, fault in failed.items()
-                ],
-            },
-            {
-                "QueueUrl": URL,
-                "Entries": [{"Id": str(at), "ReceiptHandle": text} for at, text in enumerate(handles)],
-            },
-        )
+        entries = [{"Id": str(at), "ReceiptHandle": text} for at, text in enumerate(handles)]
+        refused = [
+            {"Id": str(at), "Code": "E", "Message": "no", "SenderFault": fault}
+            for at, fault in failed.items()
+        ]
+        answer = {"Successful": [], "Failed": refused}
+        self.script.append(("DeleteMessageBatch", {"QueueUrl": URL, "Entries": entries}, answer))
+
+    def expect_failure(self, operation: str, code: str, message: str = "", status: int = 400) -> None:
+        """SQS refuses the next call."""
+        fields: Any = {
+            "Error": {"Code": code, "Message": message},
+            "ResponseMetadata": {"HTTPStatusCode": status},
+        }
+        self.script.append((operation, None, ClientError(fields, operation)))
 
 
 @pytest.fixture
 def scripted() -> Iterator[ScriptedQueue]:
     scripted = ScriptedQueue()
-    with scripted.stub:
-        yield scripted
-    scripted.stub.assert_no_pending_responses()
+    yield scripted
+    assert not scripted.script
     scripted.queue.close()
 
 
@@ -79,7 +84,7 @@ def test_a_fault_of_ours_is_reported_without_another_try(scripted: ScriptedQueue
 
 
 def test_a_throttled_deletion_is_tried_again(scripted: ScriptedQueue) -> None:
-    scripted.stub.add_client_error("delete_message_batch", "RequestThrottled")
+    scripted.expect_failure("DeleteMessageBatch", "RequestThrottled")
     scripted.expect_delete(["h1"], {})
     assert not scripted.queue.ack({"m1": "h1"})
 
@@ -90,7 +95,7 @@ def test_a_message_id_of_any_shape_can_be_deleted(scripted: ScriptedQueue) -> No
 
 
 def test_in_flight_limit_is_not_an_empty_queue(scripted: ScriptedQueue) -> None:
-    scripted.stub.add_client_error("receive_message", "OverLimit", http_status_code=403)
+    scripted.expect_failure("ReceiveMessage", "OverLimit", status=403)
     assert not scripted.queue.receive(10, 20)
     assert scripted.queue.over_limit_count == 1
     assert scripted.pauses == [1.0]
@@ -121,7 +126,7 @@ def test_in_flight_limit_is_not_an_empty_queue(scripted: ScriptedQueue) -> None:
 def test_each_failure_has_its_error_and_next_step(
     scripted: ScriptedQueue, code: str, message: str, status: int, error: type[HeadwaterError], hint: str
 ) -> None:
-    scripted.stub.add_client_error("receive_message", code, message, status)
+    scripted.expect_failure("ReceiveMessage", code, message, status)
     with pytest.raises(SourceError) as caught:
         scripted.queue.receive(10, 0)
     assert type(caught.value) is error
@@ -133,51 +138,48 @@ def test_each_failure_has_its_error_and_next_step(
     ("cause", "error"),
     [
         (NoCredentialsError(), CredentialsError),
-        (EndpointConnectionError(endpoint_url="http://nowhere"), SourceUnavailableError),
+        (NoAnswerError(error="Could not connect to server"), SourceUnavailableError),
     ],
 )
 def test_trouble_before_the_request_has_its_error_too(
     scripted: ScriptedQueue, cause: Exception, error: type[HeadwaterError]
 ) -> None:
-    def fail(**_: object) -> None:
-        raise cause
-
-    scripted.stub.client.meta.events.register("provide-client-params.sqs.ReceiveMessage", fail)
+    scripted.script.append(("ReceiveMessage", None, cause))
     with pytest.raises(error):
         scripted.queue.receive(10, 0)
 
 
 def test_a_deletion_without_rights_is_raised(scripted: ScriptedQueue) -> None:
-    scripted.stub.add_client_error("delete_message_batch", "AccessDenied")
+    scripted.expect_failure("DeleteMessageBatch", "AccessDenied")
     with pytest.raises(CredentialsError):
         scripted.queue.ack({"m1": "h1"})
 
 
 def test_release_is_best_effort(scripted: ScriptedQueue) -> None:
-    scripted.stub.add_client_error("change_message_visibility_batch", "AccessDenied")
+    scripted.expect_failure("ChangeMessageVisibilityBatch", "AccessDenied")
     scripted.queue.release({"m1": "h1"})
 
 
 def test_only_text_attributes_are_kept(scripted: ScriptedQueue) -> None:
-    scripted.stub.add_response(
-        "receive_message",
-        {
-            "Messages": [
-                {
-                    "MessageId": "m",
-                    "ReceiptHandle": "h",
-                    "Body": "b",
-                    "Attributes": {"ApproximateReceiveCount": "3", "SentTimestamp": "1767225600000"},
-                    "MessageAttributes": {
-                        "bucketId": {"StringValue": "landing", "DataType": "String"},
-                        "blob": {"BinaryValue": b"x", "DataType": "Binary"},
-                    },
-                }
-            ]
+    delivery = {
+        "MessageId": "m",
+        "ReceiptHandle": "h",
+        "Body": "b",
+        "Attributes": {"ApproximateReceiveCount": "3", "SentTimestamp": "1767225600000"},
+        "MessageAttributes": {
+            "bucketId": {"StringValue": "landing", "DataType": "String"},
+            "blob": {"BinaryValue": "eA==", "DataType": "Binary"},
         },
-    )
+    }
+    scripted.script.append(("ReceiveMessage", None, {"Messages": [delivery]}))
     (message,) = scripted.queue.receive(10, 0)
     assert message.attributes == {"bucketId": "landing"}
     assert message.receive_count == 3
     assert message.sent_at is not None
     assert message.sent_at.isoformat() == "2026-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("answer", [{}, {"Messages": None}, {"Messages": []}])
+def test_no_messages_are_written_in_any_way(scripted: ScriptedQueue, answer: Mapping[str, Any]) -> None:
+    scripted.script.append(("ReceiveMessage", None, answer))
+    assert scripted.queue.receive(10, 0) == []

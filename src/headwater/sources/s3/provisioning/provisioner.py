@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError, ProfileNotFound
 
@@ -41,7 +42,7 @@ from headwater.sources.s3.provisioning.probe import Probe
 from headwater.sources.s3.provisioning.s3 import BucketNotification
 from headwater.sources.s3.provisioning.sns import TopicResources
 from headwater.sources.s3.provisioning.sqs import QueueResources
-from headwater.sources.s3.queue import SqsQueue, find_queue_endpoint
+from headwater.sources.s3.queue import SqsQueue, build_call, find_queue_endpoint
 from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of
 
 if TYPE_CHECKING:
@@ -88,8 +89,13 @@ class AwsClients:
         return self._built[service]
 
     @cached_property
+    def core(self) -> botocore.session.Session:
+        """Return the session that finds the credentials."""
+        return botocore.session.get_session()
+
+    @cached_property
     def _session(self) -> boto3.session.Session:
-        return boto3.session.Session()
+        return boto3.session.Session(botocore_session=self.core)
 
     @cached_property
     def s3(self) -> Any:
@@ -184,7 +190,8 @@ class AwsProvisioner:
         with asking(AwsSubject(f"queue {name}", "source.queue", ""), "sqs"):
             url = self._source.queue.url or client.get_queue_url(QueueName=name)["QueueUrl"]
         # Received messages stay hidden until the probe releases them.
-        with closing(SqsQueue(client, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
+        call = build_call(client, self._clients.core)
+        with closing(SqsQueue(call, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
             return Probe(self._clients.s3, queue, self._source, self._parse).run(timeout_seconds)
 
     def close(self) -> None:
