@@ -47,7 +47,7 @@ class QueueConfig(Section):
         30,
         ge=0,
         le=43200,
-        description="Visibility timeout of received messages, in seconds; a heartbeat extends it.",
+        description="Visibility timeout of received messages, in seconds. A heartbeat extends it fourfold.",
     )
     max_messages_per_batch: int = Field(
         20_000, ge=1, le=100_000, description="Number of messages that closes a batch."

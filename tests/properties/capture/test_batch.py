@@ -39,7 +39,7 @@ def test_every_event_is_in_the_batch_once_and_every_further_one_is_counted(
 @given(
     readings(),
     st.floats(0, 10),
-    st.builds(Pace, st.floats(0, 50), st.floats(50, 99), st.floats(0, 60), st.booleans()),
+    st.builds(Pace, st.floats(0, 50), st.floats(50, 99), st.floats(0, 60), st.booleans(), st.floats(0, 1e6)),
     st.floats(0, 100),
 )
 def test_a_batch_closes_in_time_whatever_the_pace(

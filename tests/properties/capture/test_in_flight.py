@@ -3,14 +3,14 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from headwater.capture.consumer.in_flight import InFlight
+from headwater.capture.consumer.in_flight import EXTENSION_FACTOR, InFlight
 
 VISIBILITY = 30.0
 IDS = st.sampled_from([f"m{number}" for number in range(6)])
 
 
 class InFlightMachine(RuleBasedStateMachine):
-    """The model: the newest handle and the last hiding of each message, and what is committed."""
+    """The model: the newest handle and the next heartbeat of each message, and what is committed."""
 
     @initialize()
     def begin(self) -> None:
@@ -18,7 +18,7 @@ class InFlightMachine(RuleBasedStateMachine):
         self.now = 0.0
         self.deliveries = 0
         self.newest: dict[str, str] = {}
-        self.hidden_at: dict[str, float] = {}
+        self.due_at: dict[str, float] = {}
         self.gave_up: set[str] = set()
         self.committed: set[str] = set()
 
@@ -33,7 +33,7 @@ class InFlightMachine(RuleBasedStateMachine):
             expected = "done"
         assert self.subject.receive(message_id, handle, self.now) == expected
         self.newest[message_id] = handle
-        self.hidden_at[message_id] = self.now
+        self.due_at[message_id] = self.now + VISIBILITY / 3
         self.gave_up.discard(message_id)
 
     @rule(seconds=st.floats(0.1, 20))
@@ -60,7 +60,7 @@ class InFlightMachine(RuleBasedStateMachine):
         due = self.subject.find_due(self.now)
         self.subject.extend(due, failing & due.keys(), self.now)
         for name in due:
-            self.hidden_at[name] = self.now
+            self.due_at[name] = self.now + EXTENSION_FACTOR * VISIBILITY / 3
         self.gave_up |= failing & due.keys()
         assert not self.subject.find_due(self.now)
 
@@ -78,7 +78,7 @@ class InFlightMachine(RuleBasedStateMachine):
         due = {
             name: handle
             for name, handle in self.newest.items()
-            if name not in self.gave_up and self.hidden_at[name] + VISIBILITY / 3 <= self.now
+            if name not in self.gave_up and self.due_at[name] <= self.now
         }
         assert self.subject.find_due(self.now) == due
         next_due = self.subject.next_due_at()

@@ -90,3 +90,20 @@ def test_nothing_older_ever_waits_in_a_queue_that_keeps_its_order(steps: list[st
         until = backlog.find_captured_until()
         missing = [one.sent_at for one in (*waiting, *received) if one.sent_at is not None]
         assert until is None or not missing or until <= min(missing)
+
+
+def test_lag_is_that_of_the_youngest_recent_poll() -> None:
+    backlog = Backlog()
+    assert backlog.find_lag() == 0
+    backlog.note_poll([message(-700), message(-900)], at(0), at(1))
+    assert backlog.find_lag() == 901
+    backlog.note_poll([message(-60)], at(1), at(2))
+    assert backlog.find_lag() == 62
+    backlog.note_poll([], at(2), at(22))
+    assert backlog.find_lag() == 0
+
+
+def test_lag_without_sent_times_is_none() -> None:
+    backlog = Backlog()
+    backlog.note_poll([message(None)], at(0), at(1))
+    assert backlog.find_lag() == 0

@@ -49,6 +49,16 @@ def test_under_load_a_batch_lasts_as_long_as_two_commits_but_not_for_ever(
     assert batch.seconds_until_close(LIMITS, loaded, 100) == lasts
 
 
+@pytest.mark.parametrize(("lag", "lasts"), [(5.0, 1), (5.1, 5), (3600, 5)])
+def test_late_messages_go_into_full_batches(lag: float, lasts: float) -> None:
+    """A backlog of 30,000 messages became five commits, each half a second after the other."""
+    behind = Pace(99, 99.9, commit_seconds=0.1, loaded=True, lag_seconds=lag)
+    batch = build_batch(1, at=100)
+    batch.touched_at = 100 + lasts
+    assert batch.seconds_until_close(LIMITS, behind, 100) == lasts
+    assert batch.seconds_until_close(BatchLimits(1, messages=1, bytes=100), behind, 100) == 0
+
+
 @pytest.mark.parametrize(("demand", "seconds"), [("all", 0.1), ("some", 1), ("none", 2)])
 def test_a_batch_closes_the_sooner_the_more_wait_for_it(demand: Demand, seconds: float) -> None:
     pace = Pace(99, 99.9, commit_seconds=0.9, demand=demand)

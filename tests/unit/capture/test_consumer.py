@@ -334,7 +334,7 @@ def test_messages_stay_when_only_their_events_were_committed() -> None:
 
 
 def test_backlog_is_reported_until_committed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer_module, "_PREDECESSOR_SECONDS", -30)
+    monkeypatch.setattr(consumer_module, "_PREDECESSOR_SECONDS", -120)
     queue, tables = MemoryQueue(), Tables()
     before = datetime.now(timezone.utc)
     send_keys(queue, *build_keys(300))

@@ -44,3 +44,36 @@ def test_heartbeats_continue_after_a_queue_failure() -> None:
         tables.gate.set()
         running.wait_for(deleted=1)
     queue.close()
+
+
+def test_nothing_more_is_received_while_extensions_fail() -> None:
+    """Messages that cannot be kept hidden are delivered again: more of them would only add to the load."""
+    clock = ManualClock()
+    queue, tables = FailingQueue(clock, failures=1_000_000), Tables()
+    tables.gate.clear()
+    send_keys(queue, "first")
+    with RunningConsumer(
+        queue, tables, clock, visibility_timeout=30, batch_seconds=0, stop_patience=0.05
+    ) as running:
+        assert tables.waiting.wait(10)
+        clock.advance(10)
+
+        def has_failed() -> bool:
+            clock.advance(0.05)
+            return running.consumer.stats.extensions_failed >= 2
+
+        wait_until(has_failed, "two failed extensions")
+        send_keys(queue, "second")
+        for _ in range(100):
+            clock.advance(0.01)
+        assert running.consumer.stats.messages == 1
+        queue.failures = 0
+
+        def is_received() -> bool:
+            clock.advance(0.05)
+            return running.consumer.stats.messages == 2
+
+        wait_until(is_received, "the next message after a successful extension")
+        tables.gate.set()
+        running.wait_for(deleted=2)
+    queue.close()

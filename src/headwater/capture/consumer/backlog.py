@@ -31,6 +31,11 @@ class Backlog:
         as_of = ended if messages else began
         self._as_of = as_of if self._as_of is None else max(self._as_of, as_of)
 
+    def find_lag(self) -> float:
+        """Return the seconds that even the youngest recent poll's messages waited; 0 if unknown."""
+        lags = [timedelta() if lag is None else lag for lag in self._lags]
+        return min(lags, default=timedelta()).total_seconds()
+
     def open(self, message: Message) -> None:
         """Record a message that is received but not committed yet."""
         self._open[message.message_id] = message.sent_at

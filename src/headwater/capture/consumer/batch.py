@@ -20,7 +20,8 @@ Demand = Literal["all", "some", "none"]
 # only delay theirs, and they would read it no sooner.
 _AGE_BY_DEMAND: Mapping[Demand, float] = {"all": 0.1, "some": 1, "none": 2}
 
-# Under load a batch lasts as long as two commits, so commits take at most a third of the time.
+# Under load a batch lasts as long as two commits, so commits take at most a third of the time. Objects that
+# waited in the queue for longer than a batch may last are late already: they go into full batches.
 _COMMITS_PER_BATCH = 2
 _MAX_LOADED_SECONDS = 5.0
 
@@ -39,13 +40,14 @@ class BatchLimits:
 class Pace:
     """Measured progress, in seconds of the monotonic clock.
 
-    `loaded`: receive calls return full batches.
+    `loaded`: receive calls return full batches. `lag_seconds`: how long recent messages waited in the queue.
     """
 
     commit_started: float = -math.inf
     commit_ended: float = -math.inf
     commit_seconds: float = 0
     loaded: bool = False
+    lag_seconds: float = 0
     demand: Demand = "some"
 
 
@@ -103,6 +105,8 @@ class MessageBatch:
 
 
 def _loaded_age_limit(pace: Pace) -> float:
+    if pace.lag_seconds > _MAX_LOADED_SECONDS:
+        return _MAX_LOADED_SECONDS
     return min(_COMMITS_PER_BATCH * pace.commit_seconds, _MAX_LOADED_SECONDS)
 
 

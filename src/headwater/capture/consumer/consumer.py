@@ -13,6 +13,7 @@ from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine,
 from headwater.capture.consumer.deleter import Deleter
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.heartbeat import Heartbeat
+from headwater.capture.consumer.in_flight import EXTENSION_FACTOR
 from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.consumer.reading import read_message
@@ -28,7 +29,7 @@ from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
 
-# Margin above the visibility timeout for the messages of a dead predecessor.
+# Margin above the longest visibility timeout for the messages of a dead predecessor.
 _PREDECESSOR_SECONDS = 5.0
 
 
@@ -167,7 +168,8 @@ class Consumer:
         intake.emptiness = emptiness
         intake.set_demand(self._demand)
         self._intake = intake
-        self._predecessor_until = self._clock.monotonic() + options.visibility_timeout + _PREDECESSOR_SECONDS
+        hidden_seconds = EXTENSION_FACTOR * options.visibility_timeout
+        self._predecessor_until = self._clock.monotonic() + hidden_seconds + _PREDECESSOR_SECONDS
         deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
         heartbeat = Heartbeat(
             self._queue, intake, self._stats, self._clock, visibility_timeout=options.visibility_timeout

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from headwater.capture.consumer.in_flight import EXTENSION_FACTOR
 from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.stats import StatsCounter
 from headwater.errors import SourceError
@@ -14,10 +15,11 @@ from headwater.sources.queue import Queue
 log = structlog.stdlib.get_logger(__name__)
 
 _PAUSE_AFTER_FAILURE = 1.0
+_LONGEST_TIMEOUT = 43_200  # of SQS: twelve hours
 
 
 class Heartbeat:
-    """A thread that extends each message's visibility after a third of the timeout."""
+    """A thread that extends each message's visibility after a third of the timeout, for a longer one."""
 
     def __init__(
         self, queue: Queue, intake: Intake, stats: StatsCounter, clock: Clock, *, visibility_timeout: int
@@ -26,7 +28,7 @@ class Heartbeat:
         self._intake = intake
         self._stats = stats
         self._clock = clock
-        self._visibility_timeout = visibility_timeout
+        self._extension_seconds = min(EXTENSION_FACTOR * visibility_timeout, _LONGEST_TIMEOUT)
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -42,10 +44,10 @@ class Heartbeat:
             self.extend(due)
 
     def extend(self, due: Mapping[str, str]) -> None:
-        """Hide the messages with these handles for another timeout; a failed one is soon due again."""
+        """Hide the messages with these handles for longer; a failed one is soon due again."""
         at = self._clock.monotonic()
         try:
-            failed = self._queue.extend(due, self._visibility_timeout)
+            failed = self._queue.extend(due, self._extension_seconds)
         except SourceError as error:
             self._stats.add("extensions_failed", len(due))
             log.warning("visibility extension failed; retrying", error=error.message)

@@ -53,6 +53,7 @@ class Intake:
         self._batch = MessageBatch()
         self._pace = Pace()
         self._active = 1
+        self._extensions_fail = False
         self._expected = 0  # messages that running receive calls may return
         self._reading = 0  # calls of `add` in progress
         self._closed = False
@@ -73,9 +74,12 @@ class Intake:
 
     def _has_room(self, asked: int) -> bool:
         in_flight = len(self._in_flight) + self._expected
-        # A limit below one request must not block all receiving.
-        fits = in_flight == 0 or in_flight + asked <= self._options.max_in_flight
-        return fits and not self._batch.is_full(self._limits)
+        if not in_flight:
+            self._extensions_fail = False
+        # A limit below one request must not block all receiving. Nothing is received while messages cannot be
+        # kept hidden: more load would only delay the extensions, and more of them would come again.
+        fits = in_flight + asked <= self._options.max_in_flight and not self._extensions_fail
+        return (fits or not in_flight) and not self._batch.is_full(self._limits)
 
     def end_call(self, asked: int, messages: Sequence[Message] | None, started: float) -> None:
         """Record the end of a receive call that began at `started`; None: it failed."""
@@ -83,10 +87,10 @@ class Intake:
             self._expected -= asked
             received = len(messages or ())
             self._active = choose_active_receivers(self._active, self._options.receivers, received, asked)
-            self._pace = replace(self._pace, loaded=self._active > 1)
             if messages is not None:
                 ended, seconds = self._clock.now(), self._clock.monotonic() - started
                 self._backlog.note_poll(messages, ended - timedelta(seconds=seconds), ended)
+            self._pace = replace(self._pace, loaded=self._active > 1, lag_seconds=self._backlog.find_lag())
             if self.emptiness and messages is not None:
                 self.emptiness.report(messages, started, self._clock.monotonic())
                 self._work.notify_all()
@@ -225,13 +229,17 @@ class Intake:
 
     def end_heartbeat(self, used: Mapping[str, str], failed: Iterable[str], at: float) -> None:
         """Record an extension with these handles by a call that began at `at`."""
+        refused = frozenset(failed)
         with self._lock:
-            self._in_flight.extend(used, failed, at)
+            self._in_flight.extend(used, refused, at)
+            self._extensions_fail = bool(refused)
+            self._room.notify_all()
 
     def pause_heartbeat(self, seconds: float) -> None:
-        """Wait before the next attempt, but not beyond the end of the run."""
+        """Wait after a failed call before the next attempt, but not beyond the end of the run."""
         until = self._clock.monotonic() + seconds
         with self._lock:
+            self._extensions_fail = True
             while not self._finished and (left := until - self._clock.monotonic()) > 0:
                 self._clock.wait(self._beat, left)
 
