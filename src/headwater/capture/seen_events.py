@@ -73,26 +73,37 @@ def _near(day: str) -> tuple[str, str, str]:
 
 
 class _Day:
-    """A sorted array, and a set of the newest ids so that the array is rarely rebuilt."""
+    """Sorted runs of ids, the largest first, and a set of the newest ids.
+
+    A run is merged with the one before it once it is half as long, so that an id is copied a few times only,
+    however many there are.
+    """
 
     def __init__(self, ids: Iterable[str]) -> None:
-        self._sorted = np.sort(_pack(ids))
+        self._runs = [np.sort(_pack(ids))]
         self._recent: set[str] = set()
 
     def find(self, ids: Sequence[str]) -> set[str]:
         """Return those of `ids` that are known."""
         wanted = _pack(ids)
-        at = np.searchsorted(self._sorted, wanted)
-        inside = at < len(self._sorted)
-        inside[inside] = self._sorted[at[inside]] == wanted[inside]
-        return {ids[index] for index in np.flatnonzero(inside).tolist()} | self._recent.intersection(ids)
+        is_known = np.zeros(len(wanted), dtype=bool)
+        for run in self._runs:
+            at = np.searchsorted(run, wanted)
+            inside = at < len(run)
+            is_known[inside] |= run[at[inside]] == wanted[inside]
+        return {ids[index] for index in np.flatnonzero(is_known).tolist()} | self._recent.intersection(ids)
 
     def add(self, ids: Iterable[str]) -> None:
         """Remember `ids`."""
         self._recent.update(ids)
-        if len(self._recent) > _RECENT_LIMIT:
-            self._sorted = np.sort(np.concatenate([self._sorted, _pack(self._recent)]))
-            self._recent.clear()
+        if len(self._recent) <= _RECENT_LIMIT:
+            return
+        run = np.sort(_pack(self._recent))
+        while self._runs and len(self._runs[-1]) <= 2 * len(run):
+            # Stable sorting detects the two sorted parts, and only merges them.
+            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
+        self._runs.append(run)
+        self._recent.clear()
 
 
 def _by_day(ids: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
