@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from headwater.capture.consumer.in_flight import EXTENSION_FACTOR, InFlight
+from headwater.capture.consumer.in_flight import InFlight, choose_extension
 
 VISIBILITY = 30.0
 IDS = st.sampled_from([f"m{number}" for number in range(6)])
@@ -60,7 +60,7 @@ class InFlightMachine(RuleBasedStateMachine):
         due = self.subject.find_due(self.now)
         self.subject.extend(due, failing & due.keys(), self.now)
         for name in due:
-            self.due_at[name] = self.now + EXTENSION_FACTOR * VISIBILITY / 3
+            self.due_at[name] = self.now + choose_extension(VISIBILITY) / 3
         self.gave_up |= failing & due.keys()
         assert not self.subject.find_due(self.now)
 
@@ -102,3 +102,12 @@ def test_committed_events_are_remembered_within_bounds() -> None:
         subject.commit([name])
         subject.finish({name: "h"})
     assert [subject.receive(name, "h2", 1) for name in names] == ["new", "new", "done", "done", "done"]
+
+
+def test_the_longest_timeout_of_sqs_is_still_extended_in_time() -> None:
+    """A timeout of 12 hours cannot be four times as long: the next heartbeat must come before it ends."""
+    assert [choose_extension(seconds) for seconds in (30, 20_000, 43_200)] == [120, 43_200, 43_200]
+    subject = InFlight(43_200)
+    subject.receive("m", "h", 0)
+    subject.extend({"m": "h"}, (), 14_400)
+    assert subject.next_due_at() == 2 * 14_400

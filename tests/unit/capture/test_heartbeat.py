@@ -1,6 +1,7 @@
 """Messages stay hidden while their commit takes long, though the queue fails now and then."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from headwater.errors import SourceUnavailableError
 from headwater.observability.clock import ManualClock
@@ -14,6 +15,7 @@ class FailingQueue(MemoryQueue):
 
     def __init__(self, clock: ManualClock, failures: int) -> None:
         super().__init__(visibility_timeout=30, clock=clock)
+        self.clock = clock
         self.failures = failures
 
     def extend(self, handles: Mapping[str, str], seconds: int) -> Mapping[str, str]:
@@ -23,16 +25,25 @@ class FailingQueue(MemoryQueue):
         return super().extend(handles, seconds)
 
 
-def test_heartbeats_continue_after_a_queue_failure() -> None:
+@contextmanager
+def hold_commit(failures: int) -> Iterator[tuple[FailingQueue, Tables, RunningConsumer]]:
+    """A message whose commit lasts until the gate opens, at the time of its first heartbeat."""
     clock = ManualClock()
-    queue, tables = FailingQueue(clock, failures=2), Tables()
+    queue, tables = FailingQueue(clock, failures), Tables()
     tables.gate.clear()
-    send_keys(queue, "k")
+    send_keys(queue, "first")
     with RunningConsumer(
         queue, tables, clock, visibility_timeout=30, batch_seconds=0, stop_patience=0.05
     ) as running:
         assert tables.waiting.wait(10)
         clock.advance(10)
+        yield queue, tables, running
+    queue.close()
+
+
+def test_heartbeats_continue_after_a_queue_failure() -> None:
+    with hold_commit(failures=2) as (queue, tables, running):
+        clock = queue.clock
 
         def is_extended() -> bool:
             # The pause begins after the failure is counted, so the clock goes on in small steps.
@@ -43,20 +54,12 @@ def test_heartbeats_continue_after_a_queue_failure() -> None:
         assert running.consumer.stats.extensions_failed >= 2
         tables.gate.set()
         running.wait_for(deleted=1)
-    queue.close()
 
 
 def test_nothing_more_is_received_while_extensions_fail() -> None:
     """Messages that cannot be kept hidden are delivered again: more of them would only add to the load."""
-    clock = ManualClock()
-    queue, tables = FailingQueue(clock, failures=1_000_000), Tables()
-    tables.gate.clear()
-    send_keys(queue, "first")
-    with RunningConsumer(
-        queue, tables, clock, visibility_timeout=30, batch_seconds=0, stop_patience=0.05
-    ) as running:
-        assert tables.waiting.wait(10)
-        clock.advance(10)
+    with hold_commit(failures=1_000_000) as (queue, tables, running):
+        clock = queue.clock
 
         def has_failed() -> bool:
             clock.advance(0.05)
@@ -76,4 +79,3 @@ def test_nothing_more_is_received_while_extensions_fail() -> None:
         wait_until(is_received, "the next message after a successful extension")
         tables.gate.set()
         running.wait_for(deleted=2)
-    queue.close()

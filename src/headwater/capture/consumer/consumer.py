@@ -13,7 +13,7 @@ from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine,
 from headwater.capture.consumer.deleter import Deleter
 from headwater.capture.consumer.emptiness import Emptiness
 from headwater.capture.consumer.heartbeat import Heartbeat
-from headwater.capture.consumer.in_flight import EXTENSION_FACTOR
+from headwater.capture.consumer.in_flight import choose_extension
 from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.consumer.reading import read_message
@@ -168,7 +168,7 @@ class Consumer:
         intake.emptiness = emptiness
         intake.set_demand(self._demand)
         self._intake = intake
-        hidden_seconds = EXTENSION_FACTOR * options.visibility_timeout
+        hidden_seconds = choose_extension(options.visibility_timeout)
         self._predecessor_until = self._clock.monotonic() + hidden_seconds + _PREDECESSOR_SECONDS
         deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
         heartbeat = Heartbeat(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from headwater.capture.consumer.in_flight import EXTENSION_FACTOR
+from headwater.capture.consumer.in_flight import choose_extension
 from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.stats import StatsCounter
 from headwater.errors import SourceError
@@ -15,7 +15,6 @@ from headwater.sources.queue import Queue
 log = structlog.stdlib.get_logger(__name__)
 
 _PAUSE_AFTER_FAILURE = 1.0
-_LONGEST_TIMEOUT = 43_200  # of SQS: twelve hours
 
 
 class Heartbeat:
@@ -28,7 +27,7 @@ class Heartbeat:
         self._intake = intake
         self._stats = stats
         self._clock = clock
-        self._extension_seconds = min(EXTENSION_FACTOR * visibility_timeout, _LONGEST_TIMEOUT)
+        self._extension_seconds = int(choose_extension(visibility_timeout))
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:

@@ -10,19 +10,26 @@ Delivery = Literal["new", "held", "done"]
 HEARTBEATS_PER_TIMEOUT = 3
 # A message that is still here at its first heartbeat belongs to a slow commit or a long backlog: a longer
 # timeout saves most of the calls. If this process dies, the message comes back that much later.
-EXTENSION_FACTOR = 4
+_EXTENSION_FACTOR = 4
+_LONGEST_TIMEOUT = 43_200  # of SQS: twelve hours
 _REMEMBERED = 20_000
+
+
+def choose_extension(visibility_seconds: float) -> float:
+    """Return for how many seconds a heartbeat hides a message."""
+    return max(visibility_seconds, min(_EXTENSION_FACTOR * visibility_seconds, _LONGEST_TIMEOUT))
 
 
 class InFlight:
     """Times are seconds of one monotonic clock. Not thread-safe.
 
-    Messages are hidden for `visibility_seconds` when they are received, and for `EXTENSION_FACTOR` times as
-    long from a heartbeat on.
+    Messages are hidden for `visibility_seconds` when they are received, and for `choose_extension` of them
+    from a heartbeat on.
     """
 
     def __init__(self, visibility_seconds: float, remembered: int = _REMEMBERED) -> None:
         self._heartbeat_seconds = visibility_seconds / HEARTBEATS_PER_TIMEOUT
+        self._extended_seconds = choose_extension(visibility_seconds) / HEARTBEATS_PER_TIMEOUT
         self._handles: dict[str, str] = {}
         # Times of the next heartbeats, each in the order of time, since all its timeouts are equally long.
         self._received: OrderedDict[str, float] = OrderedDict()
@@ -115,4 +122,4 @@ class InFlight:
             self._received.pop(message_id, None)
             self._extended.pop(message_id, None)
             if message_id not in failures:
-                self._extended[message_id] = now + EXTENSION_FACTOR * self._heartbeat_seconds
+                self._extended[message_id] = now + self._extended_seconds

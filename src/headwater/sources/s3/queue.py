@@ -143,10 +143,8 @@ class SqsQueue:
 
     def _send_entries(self, operation: str, entries: _Entries) -> _Entries:
         """Return the entries that SQS refused."""
-        failed: _Entries = self._call(operation, {"QueueUrl": self._url, "Entries": entries}).get(
-            "Failed", ()
-        )
-        return failed
+        answer = self._call(operation, {"QueueUrl": self._url, "Entries": entries})
+        return answer.get("Failed") or ()
 
     def _send_all(self, pool: ThreadPoolExecutor, send: _SendBatch, handles: Mapping[str, str]) -> _Failures:
         pairs = list(handles.items())

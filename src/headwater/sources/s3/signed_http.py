@@ -1,7 +1,7 @@
 """Signed requests to AWS and compatible services with libcurl, for the calls that a run makes all the time.
 
-Such a call takes a tenth to a twentieth of the CPU that it takes through boto3, and libcurl releases the
-interpreter lock while it signs, sends and waits. boto3 finds credentials, region and endpoint, and makes
+Such a call takes a twentieth of the CPU that it takes through boto3, and libcurl releases the interpreter
+lock while it signs, sends and waits. boto3 finds credentials, region and endpoint, and makes
 every other call: docs/decisions/0029-libcurl.md.
 """
 

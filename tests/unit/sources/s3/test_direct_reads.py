@@ -10,10 +10,11 @@ import pytest
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import CredentialRetrievalError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.errors import ObjectSupersededError
+from headwater.errors import CredentialsError, ObjectSupersededError
 from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
 from headwater.sources.s3.direct_reads import DirectReads
 from headwater.sources.s3.object_store import S3ObjectStore, build_s3_store
@@ -190,3 +191,17 @@ def test_the_address_is_where_boto3_sent_its_request(
     assert (urlsplit(sent[0]).netloc, urlsplit(sent[0]).path) == (host, path)
     region = re.search(r":us-east-2:", bucket)
     assert direct._addresses[bucket].region == ("us-east-2" if region else "eu-west-1")
+
+
+def test_credentials_that_cannot_be_renewed_have_their_error(
+    store: S3ObjectStore, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a role end after an hour: a later read must fail as the first one would."""
+
+    def fail(_: object) -> None:
+        raise CredentialRetrievalError(provider="a role", error_msg="no answer")
+
+    monkeypatch.setattr("botocore.credentials.Credentials.get_frozen_credentials", fail)
+    with pytest.raises(CredentialsError, match="a role"):
+        store.read(ref())
+    assert server.targets == []

@@ -183,3 +183,8 @@ def test_only_text_attributes_are_kept(scripted: ScriptedQueue) -> None:
 def test_no_messages_are_written_in_any_way(scripted: ScriptedQueue, answer: Mapping[str, Any]) -> None:
     scripted.script.append(("ReceiveMessage", None, answer))
     assert scripted.queue.receive(10, 0) == []
+
+
+def test_no_refused_deletions_are_written_in_any_way(scripted: ScriptedQueue) -> None:
+    scripted.script.append(("DeleteMessageBatch", None, {"Successful": [], "Failed": None}))
+    assert scripted.queue.ack({"m1": "h1"}) == {}
