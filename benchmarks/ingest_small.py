@@ -24,8 +24,7 @@ from headwater.lake.table import Table
 OBJECTS = 5_000
 OBJECT_BYTES = 1_024
 WARM_UP = 100
-# Plain Spark takes minutes for one: more pairs would say little more.
-PAIRS = 1
+PAIRS = 3
 TABLE = {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}
 
 

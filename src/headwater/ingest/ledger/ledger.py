@@ -7,7 +7,6 @@ carries the outcomes it decided (`outcome_log`).
 import json
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -93,7 +92,9 @@ class Ledger:
 
     def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
         """Commit the states, one per object, and the new watermark. Raises `LakeError`."""
-        rows = pa.Table.from_pylist([{"table": table, **asdict(s)} for s in states], schema=_ARROW_SCHEMA)
+        rows = pa.table(
+            [_build_column(field, table, states) for field in _ARROW_SCHEMA], schema=_ARROW_SCHEMA
+        )
         frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
         self.write_frame(table, frame, watermark, unique_objects=True)
 
@@ -183,6 +184,12 @@ class Ledger:
             metadata = timeline.find_metadata(_WATERMARKS_KEY) if timeline.exists() else None
             self._watermarks = _parse_watermarks(metadata or {})
         return self._watermarks
+
+
+def _build_column(field: pa.Field, table: str, states: Collection[LedgerEntry]) -> pa.Array:
+    if field.name == "table":
+        return pa.repeat(table, len(states)).cast(field.type)
+    return pa.array([getattr(state, field.name) for state in states], field.type)
 
 
 def _to_observation(state: LedgerEntry) -> tuple[object, ...]:

@@ -26,6 +26,7 @@ from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.reading.handful import fetch_here
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
+from headwater.lake.arrow_tasks import map_in_arrow
 from headwater.lake.local_frames import load_arrow
 from headwater.sources.object_store import ObjectStoreConfig
 
@@ -153,7 +154,8 @@ class ObjectReader:
                 *([StructField("rescued", StringType())] if config.rescues else []),
             ]
         )
-        return Records(self._parsing.parse(self._distribute(requests, wanted).mapInArrow(fetch, schema)))
+        fetched = map_in_arrow(self._distribute(requests, wanted), fetch, schema)
+        return Records(self._parsing.parse(fetched))
 
     def _distribute(self, requests: Sequence[ReadRequest], wanted: pa.Table) -> DataFrame:
         frame = load_arrow(self._spark, wanted, _REQUEST_SCHEMA)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headwater.errors import SearchError
+from headwater.lake.arrow_tasks import map_in_arrow
 from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 from headwater.lake.table import Table
 from headwater.rag.documents import DocumentRules
@@ -240,7 +241,7 @@ class Indexer:
             rows = rows.join(named, on="row_key", how="left_semi")
         elif named is not None:
             rows = rows.where(F.col("row_key").isin(named))
-        return rows.mapInArrow(run_plan.split, split_schema())
+        return map_in_arrow(rows, run_plan.split, split_schema())
 
     def _find_removed(self, old: DataFrame) -> DataFrame:
         present = self._table.read().select(source_key())
@@ -338,7 +339,7 @@ _KEPT = ("chunk_id", "row_key", "chunk_number", "source_key")
 def embed_frame(frame: DataFrame, embed: EmbedTexts) -> DataFrame:
     """Return the chunks of the split with their vectors."""
     fields = [*frame.schema.fields, StructField("vector", CHUNKS_SCHEMA["vector"].dataType)]
-    return frame.mapInArrow(embed, StructType(fields))
+    return map_in_arrow(frame, embed, StructType(fields))
 
 
 def _collect(frame: DataFrame) -> list[dict[str, Any]]:
