@@ -4,9 +4,8 @@ It is written periodically, outside the row path, and can be rebuilt from commit
 carries the outcomes it decided (`outcome_log`).
 """
 
-import json
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pandas as pd
@@ -23,9 +22,17 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.capture.position import Position
 from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
-from headwater.ingest.ledger.watermark import Watermark
+from headwater.ingest.ledger.watermark import (
+    NOTHING_KNOWN,
+    NumberedWatermark,
+    Watermark,
+    find_watermark,
+    format_watermarks,
+    merge_watermarks,
+    parse_watermarks,
+    with_next,
+)
 from headwater.ingest.planning.ledger_entry import (
     CLEANED_REASONS,
     LedgerEntry,
@@ -77,18 +84,19 @@ _FILTER_LIMIT = 200
 
 
 class Ledger:
-    """One table for all data tables. Written from any thread of one process."""
+    """One table for all data tables, written from any thread; each data table has one process that writes."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("object_id",), ("table",))
         self._lock = threading.Lock()
-        self._watermarks: dict[str, Watermark] | None = None
+        self._watermarks: dict[str, NumberedWatermark] = {}
+        self._read_until = ""
 
     def find_watermark(self, table: str) -> Watermark:
         """Return the ledger's watermark for the table."""
         with self._lock:
-            return self._load_watermarks().get(table, Watermark())
+            return find_watermark(self._load_watermarks(), table)
 
     def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
         """Commit the states, one per object, and the new watermark. Raises `LakeError`."""
@@ -104,8 +112,8 @@ class Ledger:
         """Commit rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
         crash_point("before_ledger_commit")
         with self._lock:
-            watermarks = {**self._load_watermarks(), table: watermark}
-            metadata = {_WATERMARKS_KEY: _format_watermarks(watermarks)}
+            watermarks = with_next(self._load_watermarks(), table, watermark)
+            metadata = {_WATERMARKS_KEY: format_watermarks(watermarks)}
             self._table.write_frame(frame, metadata, unique_keys=unique_objects)
             self._watermarks = watermarks
 
@@ -113,11 +121,9 @@ class Ledger:
         """Remove all entries of a table in one commit. Raises `LakeError`."""
         frame = self.read(table)
         with self._lock:
-            watermarks = {
-                name: watermark for name, watermark in self._load_watermarks().items() if name != table
-            }
+            watermarks = with_next(self._load_watermarks(), table, NOTHING_KNOWN)
             if frame is not None:
-                self._table.delete_frame(frame, {_WATERMARKS_KEY: _format_watermarks(watermarks)})
+                self._table.delete_frame(frame, {_WATERMARKS_KEY: format_watermarks(watermarks)})
             self._watermarks = watermarks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
@@ -173,16 +179,25 @@ class Ledger:
 
     def read(self, table: str) -> DataFrame | None:
         """Return the rows of one data table; None if there are none yet."""
-        if self.find_watermark(table) == Watermark():
+        if self.find_watermark(table) == NOTHING_KNOWN:
             return None
         frame = self._table.read()
         return None if frame is None else frame.where(F.col("table") == table)
 
-    def _load_watermarks(self) -> dict[str, Watermark]:
-        if self._watermarks is None:
-            timeline = self._table.load_timeline()
-            metadata = timeline.find_metadata(_WATERMARKS_KEY) if timeline.exists() else None
-            self._watermarks = _parse_watermarks(metadata or {})
+    def _load_watermarks(self) -> dict[str, NumberedWatermark]:
+        """Return the newest watermarks: other processes may have written since the last call."""
+        timeline = self._table.load_timeline()
+        if not timeline.exists():
+            return self._watermarks
+        new = [commit for commit in timeline.commits if commit.completed > self._read_until]
+        found = [timeline.read_own_metadata(commit) for commit in new]
+        if not self._read_until and not any(_WATERMARKS_KEY in metadata for metadata in found):
+            found.append(timeline.find_metadata(_WATERMARKS_KEY) or {})  # archived by table services
+        for metadata in found:
+            if _WATERMARKS_KEY in metadata:
+                read = parse_watermarks(metadata[_WATERMARKS_KEY])
+                self._watermarks = merge_watermarks(self._watermarks, read)
+        self._read_until = new[-1].completed if new else self._read_until
         return self._watermarks
 
 
@@ -210,19 +225,3 @@ def _is_seen() -> Column:
 def select_columns() -> list[Any]:
     """Return the columns of a state, times in microseconds: PySpark would return the driver's local time."""
     return [F.unix_micros(name).alias(name) if name in TIMES else F.col(name) for name in NAMES]
-
-
-def _format_watermarks(watermarks: Mapping[str, Watermark]) -> str:
-    texts = {
-        table: (watermark.commit, watermark.position.to_text(), watermark.has_unconfirmed)
-        for table, watermark in watermarks.items()
-    }
-    return json.dumps(texts, sort_keys=True)
-
-
-def _parse_watermarks(metadata: Mapping[str, str]) -> dict[str, Watermark]:
-    found = json.loads(metadata.get(_WATERMARKS_KEY, "{}"))
-    return {
-        table: Watermark(commit, Position.parse(position), has_unconfirmed)
-        for table, (commit, position, has_unconfirmed) in found.items()
-    }

@@ -56,6 +56,34 @@ def test_a_table_that_the_ledger_does_not_know_has_no_states(spark: SparkSession
     assert ledger.read_states("orders", ["full"]) == {}
 
 
+def test_two_processes_keep_the_watermarks_of_each_other(spark: SparkSession, tmp_path: Path) -> None:
+    one, other = (Ledger(spark, str(tmp_path / "ledger")) for _ in range(2))
+    one.write("orders", [FULL], WATERMARK)
+    other.write("other", [BARE], WATERMARK)
+    moved = replace(WATERMARK, commit="20260502000000000")
+    one.write("orders", [FULL], moved)
+    # Its process has not read the newest watermark of the orders before this commit.
+    other.write("other", [BARE], moved)
+
+    for ledger in (one, other, Ledger(spark, str(tmp_path / "ledger"))):
+        assert {table: ledger.find_watermark(table) for table in ("orders", "other", "nobody")} == {
+            "orders": moved,
+            "other": moved,
+            "nobody": Watermark(),
+        }
+
+
+def test_a_forgotten_table_stays_forgotten(spark: SparkSession, tmp_path: Path) -> None:
+    one, other = (Ledger(spark, str(tmp_path / "ledger")) for _ in range(2))
+    one.write("orders", [FULL], WATERMARK)
+    other.write("other", [BARE], WATERMARK)
+    one.forget("orders")
+
+    assert other.find_watermark("orders") == Watermark()
+    assert other.read_states("orders", ["full"]) == {}
+    assert other.read_states("other", ["bare"]) == {"bare": BARE}
+
+
 def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_path: Path) -> None:
     seen = replace(FULL, object_id="seen", key="seen", status="ingested", looked_at=None)
     states = [
