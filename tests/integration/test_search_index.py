@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headwater.app.roles import choose_roles
 from headwater.app.services.writer_lease import hold_for_run
 from headwater.config.loader import load_settings
 from headwater.observability.crash_points import CRASH_POINT_VARIABLE
@@ -99,7 +100,7 @@ def test_during_a_run_build_uses_existing_chunks(shop: Shop) -> None:
     shop.say("run", "--once")
     shop.configure()
     settings = load_settings(shop.folder / "headwater.yaml")
-    with hold_for_run(settings, (), threading.Event(), once=True):
+    with hold_for_run(settings, choose_roles(settings), threading.Event(), once=True):
         built = shop.say("index", "build")
         assert (built["indexed"], built["build"]["points"], built["build"]["is_live"]) == (None, 2, True)
         # There are none of this size yet, and the one who writes does not make them.

@@ -17,11 +17,13 @@ from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
+from headwater.app.roles import Roles, choose_roles
 from headwater.app.scope import rename_moved
 from headwater.app.services.intact_tables import with_integrity_check
+from headwater.app.services.loop import ServicesLoop
 from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.consumer import CommitReport
+from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import DefectError, HeadwaterError, LakeError
@@ -32,6 +34,8 @@ from headwater.observability.metrics import Metrics
 log = structlog.stdlib.get_logger(__name__)
 
 _STOP_SECONDS = 60.0
+_EXTERNAL_SECONDS = 0.5
+"""How often to look for commits to the events table if another process captures."""
 _ALIVE_SECONDS = 2.0
 """How often to check that the JVM runs: its death fails nothing as long as no events arrive."""
 
@@ -55,23 +59,26 @@ class Run:
         self,
         app: App,
         *,
-        only: Sequence[str] = (),
+        roles: Roles | None = None,
         observer: RunObserver | None = None,
         metrics: Metrics | None = None,
         on_session: Callable[[], None] = lambda: None,
     ) -> None:
         self._app = app
+        self._roles = roles = roles or choose_roles(app.settings)
         self._on_session = on_session
         self._observer = observer or RunObserver()
         self._metrics = metrics
-        self._totals = {name: TableTotals() for name in only or app.settings.tables}
+        self._totals = {name: TableTotals() for name in roles.fed}
         self._session: Future[None] = Future()
         self._runner: Runner | None = None
         self._stop = threading.Event()
-        self._capture = Capture(
-            app, self._append_events, self._append_quarantine, self._note_capture, metrics
-        )
-        self._components = build_components(app, self._capture, metrics, only)
+        self._capture: Capture | None = None
+        if roles.has("capture"):
+            self._capture = Capture(
+                app, self._append_events, self._append_quarantine, self._note_capture, metrics
+            )
+        self._components = build_components(app, self._capture, metrics, roles)
 
     def once(self, stop: threading.Event) -> RunReport:
         """Ingest everything available now, then return; earlier when `stop` is set.
@@ -96,23 +103,25 @@ class Run:
             # Each component outlives those built after it, and the last batch is reported to all of them.
             for component in reversed(self._components):
                 component.stop()
-            self._capture.close()
+            if self._capture:
+                self._capture.close()
         return self._build_report(runner)
 
     def _follow_source(self, stop: threading.Event, *, once: bool) -> Runner:
         """Capture and ingest until the source is drained or `stop` is set."""
         # Receiving starts while the JVM starts, so the first commit waits for the slower of the two only.
         ended = threading.Event()
-        self._capture.start(stop, ended, once=once)
+        capture = self._capture
+        if capture:
+            capture.start(stop, ended, once=once)
         try:
             self._start_components(early=True)
             runner = self._start_runner()
             self._session.set_result(None)
             if not once:
                 self._start_components(early=False)
-            while not ended.wait(_ALIVE_SECONDS):
-                self._app.check_session()
-            if once and not stop.is_set() and self._capture.failure is None:
+            self._wait(ended if capture else stop, once=once)
+            if once and not stop.is_set() and not self._capture_failure:
                 for component in self._components:
                     self._attempt(component, lambda of: of.backfill(stop))
         except BaseException as error:
@@ -122,13 +131,25 @@ class Run:
             stop.set()
             raise
         finally:
-            self._capture.join(_STOP_SECONDS)
-            self._end_runner(abandon=not once or stop.is_set() or self._capture.failure is not None)
-        if self._capture.failure:
+            if capture:
+                capture.join(_STOP_SECONDS)
+            self._end_runner(abandon=not once or stop.is_set() or self._capture_failure is not None)
+        if self._capture_failure:
             # The death of the JVM is the cause to report, not the broken connection.
             self._app.check_session()
-            raise self._capture.failure
+            raise self._capture_failure
         return runner
+
+    def _wait(self, ended: threading.Event, *, once: bool) -> None:
+        """Wait for the end of capture or, without it, of a run that continues until it is stopped."""
+        if once and not self._capture:
+            return
+        while not ended.wait(_ALIVE_SECONDS):
+            self._app.check_session()
+
+    @property
+    def _capture_failure(self) -> Exception | None:
+        return self._capture.failure if self._capture else None
 
     def _start_components(self, *, early: bool) -> None:
         for component in self._components:
@@ -153,7 +174,8 @@ class Run:
             raise
 
     def _build_report(self, runner: Runner) -> RunReport:
-        report = RunReport(self._capture.stats, self._totals, runner.failures)
+        captured = self._capture.stats if self._capture else CaptureStats()
+        report = RunReport(captured, self._totals, runner.failures)
         for component in self._components:
             if component.defect:
                 raise component.defect
@@ -161,7 +183,7 @@ class Run:
         return report
 
     def _start_runner(self) -> Runner:
-        app = self._app
+        app, capture = self._app, self._capture
         spark = app.spark
         check_captured_source(app.settings, app.events)
         self._on_session()
@@ -171,11 +193,14 @@ class Run:
             self._build_pipelines(),
             self._note_batch,
             self._note_failure,
-            on_busy=self._capture.note_busy,
+            on_busy=capture.note_busy if capture else lambda *_: None,
             follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
         )
         self._runner = runner
-        self._capture.feed(app.events)
+        if capture:
+            capture.feed(app.events)
+        else:
+            app.events.signal.external_seconds = _EXTERNAL_SECONDS
         runner.start()
         return runner
 
@@ -247,28 +272,34 @@ class Run:
 
 
 def build_components(
-    app: App, capture: Capture, metrics: Metrics | None, only: Sequence[str]
+    app: App, capture: Capture | None, metrics: Metrics | None, roles: Roles
 ) -> list[Component]:
-    """Build what the configuration asks for, in the order in which a run that ends by itself takes their
-    steps."""
+    """Build what the configuration asks for and the process has a role for, in the order in which a run that
+    ends by itself takes their steps."""
     settings = app.settings
     built: list[Component] = []
-    if settings.lineage is not None:
+    if settings.lineage is not None and roles.has("tables"):
         built.append(LineageLoop(settings, settings.lineage, app.environ, read_clock, metrics))
     if metrics is not None:
-        built.append(GaugeLoop(app, capture, metrics, only))
-    built.append(RetryLoop(app))
-    reconcile = Reconcile(app, metrics=metrics)
-    built.append(ReconcileLoop(reconcile, capture.find_captured_until, app.is_session_alive))
-    if settings.search is not None and settings.search.table in (only or settings.tables):
+        built.append(GaugeLoop(app, capture, metrics, roles.fed))
+    if capture:
+        built += [RetryLoop(app), _build_reconcile(app, capture, metrics)]
+    if settings.search is not None and roles.has("index") and settings.search.table in roles.tables:
         # Search libraries are an extra, and a run without `search` must not need them.
         from headwater.app.search import IndexLoop
 
-        built.append(IndexLoop(app, settings.search.table, metrics))
-    if settings.source.clean_source != "off":
+        built.append(IndexLoop(app, settings.search.table, metrics, alone=not roles.has("tables")))
+    if capture and settings.source.clean_source != "off":
         clean, delay = CleanSource(app, metrics=metrics), settings.source.clean_source_delay
         built.append(CleanLoop(clean, delay, capture.is_drained, app.is_session_alive))
-    if settings.catalogs:
+    if settings.catalogs and roles.has("tables"):
         sync = CatalogSync(settings, read_clock, metrics)
-        built.append(CatalogLoop(settings, sync, app.is_session_alive, only))
+        built.append(CatalogLoop(settings, sync, app.is_session_alive, roles.tables))
+    if roles.has("services"):
+        built.append(ServicesLoop(app, roles.tables))
     return built
+
+
+def _build_reconcile(app: App, capture: Capture, metrics: Metrics | None) -> Component:
+    reconcile = Reconcile(app, metrics=metrics)
+    return ReconcileLoop(reconcile, capture.find_captured_until, app.is_session_alive)

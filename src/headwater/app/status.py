@@ -20,7 +20,8 @@ from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
-from headwater.lake.writers.writer_lease import read_failures
+from headwater.lake.writers.lease import Lease
+from headwater.lake.writers.writer_lease import read_writers
 from headwater.sources.registry import build_queue
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
@@ -94,9 +95,20 @@ class QueueStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class WriterStatus:
+    """A process that writes the lake: its command, and the tables that no other process writes."""
+
+    command: str
+    machine: str
+    process: int
+    since: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """`headwater status`. `reconcile` is the most recently started pass, `catalogs` the result of each
-    table's last sync to each catalog."""
+    table's last sync to each catalog, `writers` the active processes."""
 
     events: EventsStatus
     tables: dict[str, TableStatus]
@@ -104,6 +116,7 @@ class Status:
     queue: QueueStatus | None
     reconcile: ReconcilePass | None = None
     catalogs: Sequence[SyncNote] = ()
+    writers: Sequence[WriterStatus] = ()
 
 
 class StatusReader:
@@ -119,7 +132,8 @@ class StatusReader:
         lake = self._settings.lake
         events = SnapshotReader(events_path(lake), self._options)
         has_events = events.exists()
-        failures = read_failures(lake, self._options)
+        writers = read_writers(lake, self._options)
+        failures = {table: error for lease in writers for table, error in lease.failures.items()}
         return Status(
             events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
             tables={
@@ -132,6 +146,7 @@ class StatusReader:
             queue=self._read_queue(),
             reconcile=self._read_reconcile(),
             catalogs=[note for note in read_notes(self._settings) if not only or note.table in only],
+            writers=[_to_status(lease) for lease in writers],
         )
 
     def _read_events(self, events: SnapshotReader) -> EventsStatus:
@@ -236,6 +251,12 @@ def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> l
         if Position(commit, row["batch_index"]) > position and scope.includes(row["bucket"], row["key"]):
             pending.append(row["event_time"])
     return pending
+
+
+def _to_status(lease: Lease) -> WriterStatus:
+    return WriterStatus(
+        lease.command, lease.machine, lease.processes[0].number, lease.since, tuple(sorted(lease.tables))
+    )
 
 
 def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:

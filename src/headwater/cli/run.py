@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +16,21 @@ from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
     from headwater.app.components import RunReport, TableTotals
+    from headwater.app.roles import Roles
     from headwater.config.settings import Settings
     from headwater.observability.metrics import Metrics
 
 FAILED = 1
 INCOMPLETE = 3
+
+
+class RoleName(Enum):
+    """A role in `headwater.app.roles`, which the help must not load."""
+
+    CAPTURE = "capture"
+    TABLES = "tables"
+    SERVICES = "services"
+    INDEX = "index"
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +43,13 @@ def run(
     once: Annotated[bool, typer.Option("--once", help="Ingest all pending objects, then exit.")] = False,
     tables: Annotated[
         list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
+    ] = None,
+    only: Annotated[
+        list[RoleName] | None,
+        typer.Option(
+            "--only",
+            help="Take on this part of a run only; other processes do the rest. Repeatable.",
+        ),
     ] = None,
     metrics_port: Annotated[
         int | None,
@@ -46,10 +64,13 @@ def run(
 ) -> None:
     """Capture events and ingest objects into every table, continuously or once.
 
+    With --only, several processes share the work: one for capture, any number for tables, one for the index.
+
     SIGTERM and Ctrl-C finish open batches, then exit. Exit code 3: quarantine is not empty.
     """
     settings = Invocation.of(ctx).load_settings()
-    report = run_app(settings, once=once, only=tuple(tables or ()), metrics_port=metrics_port)
+    roles = choose(settings, only or (), tables or ())
+    report = run_app(settings, once=once, roles=roles, metrics_port=metrics_port)
     quarantined = count_quarantined(settings)
     if as_json:
         render_json(
@@ -72,14 +93,19 @@ def run(
         raise typer.Exit(INCOMPLETE)
 
 
-def run_app(
-    settings: "Settings", *, once: bool, only: tuple[str, ...], metrics_port: int | None
-) -> "RunReport":
+def choose(settings: "Settings", only: Sequence[RoleName], tables: Sequence[str]) -> "Roles":
+    """Return the roles of this process. Raises `UsageError`."""
+    from headwater.app.roles import choose_roles
+
+    return choose_roles(settings, [name.value for name in only], tables)
+
+
+def run_app(settings: "Settings", *, once: bool, roles: "Roles", metrics_port: int | None) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
     stop = threading.Event()
     # Before the imports, which take a second: a signal during them must also end the run in order.
     with stop_on_signals(stop) as rearm:
-        return _run_until_stopped(settings, stop, rearm, once=once, only=only, metrics_port=metrics_port)
+        return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, metrics_port=metrics_port)
 
 
 def _run_until_stopped(
@@ -88,7 +114,7 @@ def _run_until_stopped(
     rearm: Callable[[], None],
     *,
     once: bool,
-    only: tuple[str, ...],
+    roles: "Roles",
     metrics_port: int | None,
 ) -> "RunReport":
     from headwater.app import App
@@ -107,7 +133,7 @@ def _run_until_stopped(
     ensure_same_source(settings)
     with ExitStack() as stack:
         try:
-            lease = stack.enter_context(hold_for_run(settings, only, stop, once=once))
+            lease = stack.enter_context(hold_for_run(settings, roles, stop, once=once))
         except TableBusyError:
             if not stop.is_set():
                 raise
@@ -125,7 +151,7 @@ def _run_until_stopped(
             on_failure=lambda table, error: lease.note_failure(table, error.message),
         )
         metrics = serve_metrics(metrics_port)
-        a_run = Run(app, only=only, observer=observer, metrics=metrics, on_session=note_session)
+        a_run = Run(app, roles=roles, observer=observer, metrics=metrics, on_session=note_session)
         report = a_run.once(stop) if once else a_run.until(stop)
         lease.check()
         return report

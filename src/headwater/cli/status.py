@@ -66,6 +66,11 @@ def render_status(found: "Status") -> None:
             f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, {done.changed:,} "
             f"changed, {done.vanished:,} absent from the listing"
         )
+    for writer in found.writers:
+        render_text(
+            f"running     {writer.command} (process {writer.process} on {writer.machine}, since "
+            f"{writer.since}): {', '.join(writer.tables)}"
+        )
     for name, table in found.tables.items():
         if table.failure:
             render_text(f"failing     {name}: {table.failure}")

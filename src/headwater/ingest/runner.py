@@ -38,9 +38,6 @@ from headwater.lake.prerequisites.run_log import describe_run_log
 
 _log = logging.getLogger(__name__)
 
-_EXTERNAL_COMMITS_SECONDS = 5.0
-"""How often to check for commits of other processes; commits of this process notify the runner."""
-
 _ONCE_ATTEMPTS = 5
 _DEFECT_ATTEMPTS = 5
 """A table is given up after this number of consecutive unexpected exceptions."""
@@ -198,8 +195,8 @@ class Runner:
             elif drained:
                 break
             else:
-                signal.wait(seen, _EXTERNAL_COMMITS_SECONDS)
-                signal.refresh(_EXTERNAL_COMMITS_SECONDS)
+                signal.wait(seen, signal.external_seconds)
+                signal.refresh()
         with _explained_defect(pipeline.name):
             pipeline.save_checkpoint()
 

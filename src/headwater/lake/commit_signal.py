@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 
 class CommitSignal:
-    """Counts the commits of this process. `detect` finds those of other processes."""
+    """Counts the commits of this process. `detect` finds those of other processes.
+
+    `external_seconds`: how often readers look for the latter, at most.
+    """
+
+    external_seconds = 5.0
 
     def __init__(self, detect: Callable[[], None] = lambda: None) -> None:
         self._detect = detect
@@ -30,9 +35,9 @@ class CommitSignal:
             self._count += 1
             self._changed.notify_all()
 
-    def refresh(self, at_most_every: float = 0) -> None:
-        """Detect commits of other processes, at most once per `at_most_every` seconds."""
+    def refresh(self) -> None:
+        """Detect commits of other processes, unless a reader has done so within `external_seconds`."""
         now = time.monotonic()
-        if now - self._detected_at >= at_most_every:
+        if now - self._detected_at >= self.external_seconds:
             self._detected_at = now
             self._detect()

@@ -240,6 +240,7 @@ def test_events_of_another_process_are_noticed(spark, path, events):
     events.append(capture(1))
     other = EventsTable(spark, path)
     other.append(capture(2))
+    events.signal.external_seconds = 0
     events.signal.refresh()
     assert keys(events.read_after(BEGINNING, 10)) == ["a/1.json", "a/2.json"]
     assert events.append(capture(2)).events == 0

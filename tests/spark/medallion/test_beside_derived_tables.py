@@ -8,10 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.duty import list_served
 from headwater.app.objects.explain import Explain
 from headwater.app.objects.routing import Routing
 from headwater.app.search import SearchIndex, build_indexer
-from headwater.app.services.worker import ServicesWorker, list_served
+from headwater.app.services.worker import ServicesWorker
 from headwater.config.settings import Settings
 from headwater.errors import TableMismatchError, UsageError
 from headwater.rag.vector_stores.memory import MemoryVectorStore

@@ -156,7 +156,7 @@ def services_case(code: int, **failures: LakeError) -> Case:
         "headwater.app.services.writer_lease.hold_for_service": returns(
             nullcontext(SimpleNamespace(add_process=returns(None)))
         ),
-        "headwater.app.services.worker.list_served": returns([]),
+        "headwater.app.duty.list_served": returns([]),
         "headwater.app.services.worker.ServicesWorker": returns(SimpleNamespace(run_pass=returns(report))),
     }
     needs = "tables.services_run:FAILED" if code else ""

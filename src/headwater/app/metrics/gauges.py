@@ -27,11 +27,11 @@ class GaugeLoop(BackgroundLoop):
 
     is_early = True
 
-    def __init__(self, app: App, capture: Capture, metrics: Metrics, only: Sequence[str]) -> None:
+    def __init__(self, app: App, capture: Capture | None, metrics: Metrics, tables: Sequence[str]) -> None:
         # This loop runs while the session starts: asking for the session here would start another one.
         super().__init__("gauges", lambda: True)
         self._settings = app.settings
-        self._tables = tuple(only or app.settings.tables)
+        self._tables = tuple(tables)
         self._capture = capture
         self._metrics = metrics
         self._failing: set[str] = set()
@@ -46,9 +46,10 @@ class GaugeLoop(BackgroundLoop):
 
     def _refresh(self) -> None:
         metrics = self._metrics
-        metrics.set("in_flight_ratio", self._capture.in_flight_ratio)
-        depth = self._capture.read_queue_depth()
-        metrics.set("queue_depth", math.nan if depth is None else depth)
+        if self._capture:
+            metrics.set("in_flight_ratio", self._capture.in_flight_ratio)
+            depth = self._capture.read_queue_depth()
+            metrics.set("queue_depth", math.nan if depth is None else depth)
         settings = self._settings
         options = build_storage_options(settings.lake, settings.lake_storage)
         reader = StatusReader(settings, options, read_clock())

@@ -19,6 +19,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 _POLL_SECONDS = 30.0
 """How often to check for commits without a wake-up: another process's, or those left after a failure."""
+_POLL_SECONDS_ALONE = 1.0
 _RETRY_SECONDS = 5.0
 _PURGE_SECONDS = 86_400.0
 
@@ -45,11 +46,13 @@ class IndexLoop(BackgroundLoop):
     `failure` says why the chunks of the index lag behind the table.
     """
 
-    def __init__(self, app: App, table: str, metrics: Metrics | None = None) -> None:
+    def __init__(self, app: App, table: str, metrics: Metrics | None = None, *, alone: bool = False) -> None:
+        """`alone`: another process writes the table, and no batch of this one is noted."""
         super().__init__("index", app.is_session_alive, stop_seconds=None)
         self._app = app
         self._table = table
         self._metrics = metrics
+        self._poll_seconds = _POLL_SECONDS_ALONE if alone else _POLL_SECONDS
         self._indexer: Indexer | None = None
         self._wake = threading.Event()
 
@@ -79,7 +82,7 @@ class IndexLoop(BackgroundLoop):
             if is_done and since_purge <= 0:
                 self._try(purge=True)
                 since_purge = _PURGE_SECONDS
-            seconds = _POLL_SECONDS if is_done else _RETRY_SECONDS
+            seconds = self._poll_seconds if is_done else _RETRY_SECONDS
             since_purge -= seconds
             # After a failure, another commit is no reason to retry sooner.
             (self._wake if is_done else stop).wait(seconds)

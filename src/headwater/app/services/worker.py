@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import structlog
 
 from headwater.app.application import App
-from headwater.config.table import TableConfig
-from headwater.errors import HeadwaterError, TableNotFoundError, UsageError
+from headwater.app.duty import find_duty
+from headwater.errors import HeadwaterError, TableNotFoundError
 from headwater.lake.layout import find_address
 from headwater.lake.options import owner_options
 from headwater.lake.service_table import ServiceTable
-from headwater.lake.services.maintenance import Duty, Maintenance, run_due_services
+from headwater.lake.services.maintenance import Maintenance, run_due_services
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -28,43 +28,6 @@ class PassReport:
 
     done: tuple[Maintenance, ...]
     failures: dict[str, HeadwaterError] = field(default_factory=dict)
-
-
-def find_duty(config: TableConfig) -> Duty | None:
-    """Return the services left to the worker; None when the writer runs them all."""
-    if config.services == "inline":
-        return None
-    is_all = config.services == "async"
-    return Duty(
-        plans=is_all,
-        clusters=config.max_pending_clustering if is_all and config.clustering is not None else 0,
-        cleans=is_all,
-        expires=is_all and config.keep_partition_days is not None,
-        indexes=config.indexing == "async",
-    )
-
-
-def list_served(app: App, only: Sequence[str]) -> list[str]:
-    """Return the tables that leave services to the worker. Raises `UsageError` when there are none, or when
-    `only` names another table."""
-    tables = app.settings.tables
-    served = [name for name, config in tables.items() if find_duty(config) is not None]
-    for name in only:
-        if name not in served:
-            known = name in tables
-            hint = f"set tables.{name}.services" if known else f"tables: {', '.join(tables)}"
-            text = (
-                "leaves no services to `services run`: its writer runs them all"
-                if known
-                else "is not configured"
-            )
-            raise UsageError(f"table {name} {text}", hint=hint)
-    if not served:
-        raise UsageError(
-            "no table leaves services to `services run`: their writers run them all",
-            hint="set `services: semi_async` or `services: async` for a table",
-        )
-    return [name for name in served if not only or name in only]
 
 
 class ServicesWorker:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from headwater.app.roles import Roles
 from headwater.config.settings import Settings
 from headwater.lake.layout import list_tables
 from headwater.lake.s3 import build_storage_options
-from headwater.lake.writers.lease import Lease
+from headwater.lake.writers.lease import Lease, Role
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 if TYPE_CHECKING:
@@ -40,14 +41,14 @@ _UNEXPECTED = frozenset(
 
 @contextmanager
 def hold_for_run(
-    settings: Settings, only: Sequence[str], stop: threading.Event, *, once: bool
+    settings: Settings, roles: Roles, stop: threading.Event, *, once: bool
 ) -> Iterator[WriterLease]:
-    """Hold the lease of a `run`: no other `run`, and no conflicting command, writes these tables.
+    """Hold the lease of a `run` with these roles: no other process takes on the same for the same tables.
 
     With a lock, a continuous run waits for the previous one to end, and takes over from there. Sets `stop`
     when another process considers this one dead. Raises `TableBusyError`.
     """
-    intent = _build_intent(settings, "run", only)
+    intent = _build_run_intent(settings, roles)
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
     with _build(settings, intent, stop.set).entered(Patience(waits, _log_waiting), stop) as lease:
         yield lease
@@ -90,9 +91,14 @@ def is_alone(command: str, config: "TableConfig | None") -> bool:
     return command in _PLANNED_SERVICES and (config is None or config.services == "inline")
 
 
-def _build_intent(settings: Settings, command: str, only: Sequence[str] = ()) -> Intent:
-    own = [name for name in list_tables(settings) if name not in settings.tables]
-    return Intent("run", command, (*(only or settings.tables), *own), is_locked=is_locked(settings))
+def _build_intent(settings: Settings, command: str) -> Intent:
+    return Intent("run", command, tuple(list_tables(settings)), is_locked=is_locked(settings))
+
+
+def _build_run_intent(settings: Settings, roles: Roles) -> Intent:
+    written, shared = roles.list_written(settings), roles.list_shared()
+    role: Role = "service" if roles.serves_only else "run"
+    return Intent(role, roles.describe(), written, is_locked=is_locked(settings), shared=shared)
 
 
 def _build(settings: Settings, intent: Intent, on_lost: Callable[[], None] = lambda: None) -> WriterLease:

@@ -41,14 +41,15 @@ def run(
     SIGTERM and Ctrl-C finish the active service, then exit. Exit code 1 with --once: a table failed.
     """
     from headwater.app import App
+    from headwater.app.duty import list_served
     from headwater.app.preflight import check_before_services
-    from headwater.app.services.worker import ServicesWorker, list_served
+    from headwater.app.services.worker import ServicesWorker
     from headwater.app.services.writer_lease import hold_for_service
     from headwater.config.environment import read_environment
 
     settings, environ = Invocation.of(ctx).load_settings(), read_environment()
     app = App(settings, environ=environ)
-    served = list_served(app, tables or ())
+    served = list_served(settings, tables or ())
     check_before_services(settings, environ)
     stop = threading.Event()
     with (

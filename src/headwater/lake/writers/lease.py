@@ -17,6 +17,7 @@ SILENT_SECONDS = 60.0
 class Lease:
     """The lease of a writer.
 
+    `tables` are those that no other writer may write, `shared` those that others may share.
     `processes` are the process itself and its JVM, which may complete a commit after the former was killed.
     `alone` excludes all other writers, regardless of locks. `failures` holds the last error of each table
     whose batches fail.
@@ -31,15 +32,20 @@ class Lease:
     processes: tuple[Process, ...]
     since: str
     failures: Mapping[str, str] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the content of the lease file."""
         return json.dumps(asdict(self)).encode()
 
+    @property
+    def machine(self) -> str:
+        """Return the name of the machine."""
+        return self.place.partition(" ")[0]
+
     def describe(self) -> str:
         """Describe the writer for a message."""
-        machine = self.place.partition(" ")[0]
-        return f"{self.command} (process {self.processes[0].number} on {machine}, since {self.since})"
+        return f"{self.command} (process {self.processes[0].number} on {self.machine}, since {self.since})"
 
 
 def parse_lease(content: bytes) -> Lease | None:
@@ -47,7 +53,8 @@ def parse_lease(content: bytes) -> Lease | None:
     try:
         data = json.loads(content)
         processes = tuple(Process(**process) for process in data.pop("processes"))
-        return Lease(tables=tuple(data.pop("tables")), processes=processes, **data)
+        tables, shared = (tuple(data.pop(name, ())) for name in ("tables", "shared"))
+        return Lease(tables=tables, shared=shared, processes=processes, **data)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -67,11 +74,17 @@ def excludes(mine: Lease, other: Lease | None, *, is_locked: bool) -> bool:
     """
     if other is None:
         return True
-    if not set(mine.tables) & set(other.tables):
+    if not find_contested(mine, other, is_locked=is_locked):
         return False
     if not is_locked or mine.alone or other.alone:
         return True
     return (mine.role == "run") == (other.role == "run")
+
+
+def find_contested(mine: Lease, other: Lease, *, is_locked: bool) -> set[str]:
+    """Return the tables that only one of the two may write; without a lock, nothing can be shared."""
+    contested = {*mine.tables, *mine.shared} & {*other.tables, *other.shared}
+    return contested - (set(mine.shared) & set(other.shared)) if is_locked else contested
 
 
 def write_time(now: datetime) -> str:

@@ -24,6 +24,7 @@ from headwater.lake.writers.lease import (
     Lease,
     Role,
     excludes,
+    find_contested,
     is_alive,
     name_tables,
     parse_lease,
@@ -57,6 +58,7 @@ class Intent:
     tables: tuple[str, ...]
     alone: bool = False
     is_locked: bool = False
+    shared: tuple[str, ...] = ()
 
 
 class LeaseStore:
@@ -223,9 +225,11 @@ class WriterLease:
                 raise self._refuse(blocking[0])
 
     def _refuse(self, other: Lease | None) -> TableBusyError:
-        shared = set(self._intent.tables) & set(other.tables if other else self._intent.tables)
+        contested = set(self._intent.tables)
+        if other:
+            contested = find_contested(self._lease, other, is_locked=self._intent.is_locked)
         who = other.describe() if other else "another process"
-        text = f"{name_tables(shared)}: being written by {who}"
+        text = f"{name_tables(contested)}: being written by {who}"
         # Do not suggest a lock that would not help.
         if excludes(self._lease, other, is_locked=True):
             return TableBusyError(text, hint="wait until it ends, or stop it")
@@ -250,14 +254,14 @@ class WriterLease:
                 log.warning("lease renewal failed", error=str(error))
 
 
-def read_failures(lake: str, storage_options: Mapping[str, str]) -> dict[str, str]:
-    """Return the last error of each table whose batches fail, from active runs."""
+def read_writers(lake: str, storage_options: Mapping[str, str]) -> list[Lease]:
+    """Return the leases of active writers, the oldest first."""
     try:
         leases = list(LeaseStore(lake, storage_options).read_living())
     except (OSError, ImportError, ValueError):
         # Only Hadoop can access some locations.
-        return {}
-    return {table: error for lease in leases for table, error in lease.failures.items()}
+        return []
+    return sorted(leases, key=lambda lease: lease.since)
 
 
 def find_blocking(store: LeaseStore, mine: Lease, *, is_locked: bool) -> list[Lease | None]:
@@ -284,6 +288,7 @@ def _build_lease(intent: Intent) -> Lease:
         place=find_process_scope(),
         processes=(own,),
         since=since,
+        shared=intent.shared,
     )
 
 

@@ -1,4 +1,4 @@
-"""Watermarks that several processes write: whatever a process has read of the commits, it knows the newest."""
+"""Watermarks that several processes write: whatever commits a process has read, it knows the newest."""
 
 from hypothesis import given
 from hypothesis import strategies as st

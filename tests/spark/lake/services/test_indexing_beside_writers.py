@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from headwater.app.services.worker import find_duty
+from headwater.app.duty import find_duty
 from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
 from headwater.errors import WriteConflictError

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headwater.app.application import App
-from headwater.app.services.worker import find_duty, list_served
+from headwater.app.duty import find_duty, list_served
+from headwater.app.roles import choose_roles
 from headwater.app.services.writer_lease import hold_for_run, hold_for_service, is_alone
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
@@ -71,23 +71,24 @@ def test_worker_runs_services_delegated_by_writers(tmp_path):
 
 
 def test_idle_worker_error_names_the_setting(tmp_path):
-    app = App(build(tmp_path, FILES))
-    assert list_served(app, []) == ["half", "left"]
-    assert list_served(app, ["left"]) == ["left"]
+    settings = build(tmp_path, FILES)
+    assert list_served(settings, []) == ["half", "left"]
+    assert list_served(settings, ["left"]) == ["left"]
     with pytest.raises(UsageError, match="plain leaves no services to") as plain:
-        list_served(app, ["plain"])
+        list_served(settings, ["plain"])
     assert plain.value.hint == "set tables.plain.services"
     with pytest.raises(UsageError, match="nowhere is not configured"):
-        list_served(app, ["nowhere"])
+        list_served(settings, ["nowhere"])
     with pytest.raises(UsageError, match="no table leaves services"):
-        list_served(App(build(tmp_path, tables={"plain": TABLES["plain"]})), [])
+        list_served(build(tmp_path, tables={"plain": TABLES["plain"]}), [])
 
 
 def test_two_of_one_process_exclude_each_other_as_two_processes_do(tmp_path, monkeypatch):
     monkeypatch.setattr("headwater.app.services.writer_lease._ONCE_PATIENCE", 0)
     settings, stop = build(tmp_path, FILES), threading.Event()
-    with hold_for_run(settings, (), stop, once=True):
-        with pytest.raises(TableBusyError), hold_for_run(settings, ("plain",), stop, once=True):
+    with hold_for_run(settings, choose_roles(settings), stop, once=True):
+        plain = choose_roles(settings, tables=["plain"])
+        with pytest.raises(TableBusyError), hold_for_run(settings, plain, stop, once=True):
             pass
         with hold_for_service(settings, "services run", ["half", "left"]):
             pass

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from headwater.app.roles import choose_roles
 from headwater.app.services.writer_lease import hold_for_run
 from headwater.cli.main import app
 from headwater.config.loader import load_settings
@@ -59,7 +60,8 @@ def test_it_says_who_writes_and_that_it_has_to_end(
     tables = {"orders": {"path": "*.json"}}
     lake = str(tmp_path / "lake")
     config.write_text(json.dumps({"source": source | place, "lake": lake, "tables": tables, "lock": lock}))
-    with hold_for_run(load_settings(config), (), threading.Event(), once=True):
+    settings = load_settings(config)
+    with hold_for_run(settings, choose_roles(settings), threading.Event(), once=True):
         monkeypatch.setattr("headwater.app.services.writer_lease.Patience", lambda: Patience(0.0))
         refused = CliRunner().invoke(
             app, ["-c", str(config), *(word.format(manifest=manifest) for word in command)]

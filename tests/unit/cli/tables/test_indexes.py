@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from headwater.app.roles import choose_roles
 from headwater.app.services.writer_lease import hold_for_run
 from headwater.cli.main import app
 from headwater.config.loader import load_settings
@@ -190,7 +191,8 @@ def test_index_changes_are_rejected_during_a_run_with_any_lock(config, monkeypat
     with config.open("a") as file:
         file.write("lock: {provider: file_system}\n")
     corrupt(config, "orders_cow", expr_index_by_day=BY_DAY)
-    with hold_for_run(load_settings(config), ("orders_cow",), threading.Event(), once=True):
+    settings = load_settings(config)
+    with hold_for_run(settings, choose_roles(settings, tables=["orders_cow"]), threading.Event(), once=True):
         monkeypatch.setattr("headwater.app.services.writer_lease.Patience", lambda: Patience(0.0))
         refused = run(config, "orders_cow", "index", "repair")
     assert refused.exit_code == 1, refused.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
-from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease, read_failures
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease, read_writers
 
 AT_ONCE = Patience(0)
 
@@ -166,13 +166,17 @@ def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
 
 
 def test_tables_that_fail_are_seen_from_outside_while_their_run_is_active(tmp_path):
-    assert read_failures(str(tmp_path), {}) == {}
+    assert read_failures(tmp_path) == {}
     lease = WriterLease(str(tmp_path), {}, Intent("run", "run", ("orders", "clicks")))
     with lease.entered(AT_ONCE):
         lease.note_failure("orders", "no space left")
         lease.note_failure("clicks", "")
-        assert read_failures(str(tmp_path), {}) == {"orders": "no space left"}
+        assert read_failures(tmp_path) == {"orders": "no space left"}
         lease.note_failure("orders", "")
-        assert read_failures(str(tmp_path), {}) == {}
+        assert read_failures(tmp_path) == {}
         lease.note_failure("orders", "no space left")
-    assert read_failures(str(tmp_path), {}) == {}
+    assert read_failures(tmp_path) == {}
+
+
+def read_failures(lake: Path) -> dict[str, str]:
+    return {table: error for lease in read_writers(str(lake), {}) for table, error in lease.failures.items()}
