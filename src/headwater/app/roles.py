@@ -14,7 +14,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 _ALONE: frozenset[Role] = frozenset({"capture", "tables", "index"})
 """Those of a process that runs alone. `services` are those that writers leave to another process."""
-_OF_CAPTURE = ("events", "reconciles")
+_EVENTS = ("events",)
+RECONCILES = ("reconciles",)
+"""Whoever writes them does what only one of the capturing processes does: reconcile, retries, cleaning."""
 _OF_ALL = ("quarantine", "ledger")
 _OF_INDEX = ("chunks",)
 
@@ -52,13 +54,21 @@ class Roles:
             return (*self.tables, *own)
         return (
             *(self.tables if self.serves_only else self.fed),
-            *(_OF_CAPTURE if "capture" in self.chosen else ()),
+            *(_EVENTS if self.has("capture") and settings.source.is_watched else ()),
             *(_OF_INDEX if "index" in self.chosen else ()),
         )
 
-    def list_shared(self) -> tuple[str, ...]:
-        """Return the tables that processes with other roles write, too."""
-        return _OF_ALL if self.chosen & {"capture", "tables"} and not self.are_all else ()
+    def list_shared(self, settings: Settings) -> tuple[str, ...]:
+        """Return the tables that other processes with roles write, too.
+
+        Any number of processes capture from a queue. A folder is watched by one.
+        """
+        if self.are_all:
+            return ()
+        return (
+            *(_EVENTS if self.has("capture") and not settings.source.is_watched else ()),
+            *(_OF_ALL if self.chosen & {"capture", "tables"} else ()),
+        )
 
     def describe(self) -> str:
         """Return the command of a process with these roles."""

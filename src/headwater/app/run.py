@@ -3,8 +3,10 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
@@ -12,7 +14,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.capture import Capture
 from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
-from headwater.app.components import BatchNote, Component, RunReport, TableTotals
+from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch
 from headwater.app.objects.redrive import RetryLoop
@@ -21,11 +23,13 @@ from headwater.app.roles import Roles, choose_roles
 from headwater.app.scope import rename_moved
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
+from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
 from headwater.app.source_memory import check_captured_source
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
+from headwater.config.settings import Settings
 from headwater.errors import DefectError, HeadwaterError, LakeError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Pipeline, Runner
@@ -186,6 +190,8 @@ class Run:
         app, capture = self._app, self._capture
         spark = app.spark
         check_captured_source(app.settings, app.events)
+        if self._roles.list_shared(app.settings):
+            self._share_tables()
         self._on_session()
         runner = Runner(
             spark,
@@ -203,6 +209,15 @@ class Run:
             app.events.signal.external_seconds = _EXTERNAL_SECONDS
         runner.start()
         return runner
+
+    def _share_tables(self) -> None:
+        """Prepare the tables that other processes write at the same time: only one may create them."""
+        stores = self._app.stores
+        with hold_for_creation(self._app.settings):
+            for table in (stores.events, stores.quarantine, stores.ledger):
+                table.create()
+        if self._capture and not self._app.settings.source.is_watched:
+            stores.events.share()
 
     def _build_pipelines(self) -> list[Pipeline]:
         settings = self._app.settings
@@ -282,16 +297,17 @@ def build_components(
         built.append(LineageLoop(settings, settings.lineage, app.environ, read_clock, metrics))
     if metrics is not None:
         built.append(GaugeLoop(app, capture, metrics, roles.fed))
-    if capture:
-        built += [RetryLoop(app), _build_reconcile(app, capture, metrics)]
+    elected = _build_elected(app, capture, metrics) if capture else []
+    if elected and not roles.are_all:
+        hold = partial(_hold_for_reconcile, settings)
+        built.append(Elected(elected, hold))
+    else:
+        built += elected
     if settings.search is not None and roles.has("index") and settings.search.table in roles.tables:
         # Search libraries are an extra, and a run without `search` must not need them.
         from headwater.app.search import IndexLoop
 
         built.append(IndexLoop(app, settings.search.table, metrics, alone=not roles.has("tables")))
-    if capture and settings.source.clean_source != "off":
-        clean, delay = CleanSource(app, metrics=metrics), settings.source.clean_source_delay
-        built.append(CleanLoop(clean, delay, capture.is_drained, app.is_session_alive))
     if settings.catalogs and roles.has("tables"):
         sync = CatalogSync(settings, read_clock, metrics)
         built.append(CatalogLoop(settings, sync, app.is_session_alive, roles.tables))
@@ -300,6 +316,18 @@ def build_components(
     return built
 
 
-def _build_reconcile(app: App, capture: Capture, metrics: Metrics | None) -> Component:
+def _build_elected(app: App, capture: Capture, metrics: Metrics | None) -> list[Component]:
+    """Build what one process does for all that capture."""
+    source, is_alive = app.settings.source, app.is_session_alive
     reconcile = Reconcile(app, metrics=metrics)
-    return ReconcileLoop(reconcile, capture.find_captured_until, app.is_session_alive)
+    built: list[Component] = [RetryLoop(app), ReconcileLoop(reconcile, capture.find_captured_until, is_alive)]
+    if source.clean_source != "off":
+        clean = CleanSource(app, metrics=metrics)
+        built.append(CleanLoop(clean, source.clean_source_delay, capture.is_drained, is_alive))
+    return built
+
+
+def _hold_for_reconcile(
+    settings: Settings, stop: threading.Event, patience: float
+) -> AbstractContextManager[None]:
+    return hold_for_reconcile(settings, stop, patience=patience)

@@ -96,13 +96,15 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class WriterStatus:
-    """A process that writes the lake: its command, and the tables that no other process writes."""
+    """A process that writes the lake: its command, the tables that no other process writes, and those that
+    it shares."""
 
     command: str
     machine: str
     process: int
     since: str
     tables: tuple[str, ...]
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +256,8 @@ def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> l
 
 
 def _to_status(lease: Lease) -> WriterStatus:
-    return WriterStatus(
-        lease.command, lease.machine, lease.processes[0].number, lease.since, tuple(sorted(lease.tables))
-    )
+    tables, shared = tuple(sorted(lease.tables)), tuple(sorted(lease.shared))
+    return WriterStatus(lease.command, lease.machine, lease.processes[0].number, lease.since, tables, shared)
 
 
 def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:

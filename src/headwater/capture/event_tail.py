@@ -2,14 +2,16 @@
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from headwater.capture.event_rows import select_read_columns, to_stored_event
 from headwater.capture.position import BEGINNING, Position
+from headwater.capture.shards import SharedCommit, build_shared_commit, find_overlap, find_repeated
 from headwater.capture.stored_event import EventPage, StoredEvent, build_page
 from headwater.errors import LakeError
 from headwater.lake.jvm import explained_lake
@@ -20,8 +22,16 @@ _log = logging.getLogger(__name__)
 
 _CACHED_EVENTS = 50_000
 _MAX_COMMITS_A_PAGE = 1_000
-_UNKNOWN = "9" * 17
+LATEST = "9" * 17
 """Later than every completion time."""
+
+
+class StoredId(NamedTuple):
+    """The id of an event, with its day and the completion time of its commit."""
+
+    completed: str
+    day: str
+    event_id: str
 
 
 class EventTail:
@@ -57,12 +67,12 @@ class EventTail:
         with self._lock:
             self._commits.clear()
             self._size = 0
-            self._since = _UNKNOWN
+            self._since = LATEST
 
     def add(self, commit: Commit, events: Sequence[StoredEvent]) -> None:
         """Add a commit of this process."""
         with self._lock:
-            if self._since == _UNKNOWN:
+            if self._since == LATEST:
                 self._since = self._newest = commit.completed
                 return
             self._commits.append((commit, events))
@@ -119,8 +129,49 @@ class EventTail:
             chosen, promised, more = _choose_commits(timeline, position, max_events)
             if not chosen:
                 return EventPage((), position, more=False)
-            events = self._read_commits(chosen, promised)
-        return build_page(events, position, Position(chosen[-1].completed), more=more)
+            commits = list(chosen)
+            events = self._read_commits(commits, promised)
+            events = self._drop_repeated(timeline, list(chosen.values()), events)
+        return build_page(events, position, Position(commits[-1].completed), more=more)
+
+    def _drop_repeated(
+        self, timeline: Timeline, commits: Sequence[SharedCommit], events: list[StoredEvent]
+    ) -> list[StoredEvent]:
+        """Drop events that another process committed while a commit was made."""
+        since = find_overlap(commits)
+        if since is None:
+            return events
+        ids: defaultdict[str, set[str]] = defaultdict(set)
+        for stored in events:
+            ids[stored.position.completed].add(stored.event_id)
+        for found in self.read_ids(timeline, since, commits[0].completed):
+            ids[found.completed].add(found.event_id)
+        repeated = find_repeated(commits, ids)
+        return [e for e in events if e.event_id not in repeated.get(e.position.completed, ())]
+
+    def read_ids(
+        self, timeline: Timeline, after: str, before: str, but: Collection[str] = ()
+    ) -> list[StoredId]:
+        """Return the ids of the commits completed between the two times, without those completed at `but`."""
+        chosen: list[Commit] = []
+        promised = 0
+        for commit, metadata in timeline.iter_metadata(after):
+            if commit.completed < before and commit.completed not in but and metadata.get("events") != "0":
+                chosen.append(commit)
+                promised += int(metadata.get("events", "0"))
+        if not chosen:
+            return []
+        completed = {commit.requested: commit.completed for commit in chosen}
+        rows: list[Row] = []
+        for frame in (self._table.read_commits(after, chosen[-1].completed), self._read_in_full(chosen)):
+            # As in `_read_commits`.
+            rows = frame.select("_hoodie_commit_time", "event_day", "event_id").collect()
+            rows = [row for row in rows if row[0] in completed]
+            if len(rows) >= promised:
+                break
+        else:
+            raise self._build_loss(chosen, promised, len(rows))
+        return [StoredId(completed[row[0]], str(row[1]), row[2]) for row in rows]
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
         """Read all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
@@ -138,13 +189,16 @@ class EventTail:
         )
         events = self._collect(self._read_in_full(commits), commits)
         if len(events) < promised:
-            raise LakeError(
-                f"{self._table.path}: the commits completed from {commits[0].completed} to {upto} contain "
-                f"{promised:,} events, but only {len(events):,} can be read",
-                hint="restore the missing files of the table, or remove the events table and rebuild it "
-                "from the source with `headwater reconcile`",
-            )
+            raise self._build_loss(commits, promised, len(events))
         return events
+
+    def _build_loss(self, commits: Sequence[Commit], promised: int, found: int) -> LakeError:
+        return LakeError(
+            f"{self._table.path}: the commits completed from {commits[0].completed} to "
+            f"{commits[-1].completed} contain {promised:,} events, but only {found:,} can be read",
+            hint="restore the missing files of the table, or remove the events table and rebuild it "
+            "from the source with `headwater reconcile`",
+        )
 
     def _read_in_full(self, commits: Sequence[Commit]) -> DataFrame:
         wanted = [commit.requested for commit in commits]
@@ -167,12 +221,12 @@ def _is_behind(commit: Commit, position: Position) -> bool:
 
 def _choose_commits(
     timeline: Timeline, position: Position, max_events: int
-) -> tuple[list[Commit], int, bool]:
+) -> tuple[dict[Commit, SharedCommit], int, bool]:
     """Choose the first commits after the offset: about `max_events` events, at least one commit.
 
     Returns them with their recorded number of events, and whether there are more.
     """
-    chosen: list[Commit] = []
+    chosen: dict[Commit, SharedCommit] = {}
     total = 0
     for commit, metadata in timeline.iter_metadata(find_just_before(position.completed)):
         if not _is_behind(commit, position):
@@ -180,6 +234,6 @@ def _choose_commits(
         events = int(metadata.get("events", "0"))
         if chosen and (total + events > max_events or len(chosen) == _MAX_COMMITS_A_PAGE):
             return chosen, total, True
-        chosen.append(commit)
+        chosen[commit] = build_shared_commit(commit.completed, metadata)
         total += events
     return chosen, total, False

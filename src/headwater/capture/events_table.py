@@ -23,6 +23,8 @@ from headwater.capture.event_rows import (
 from headwater.capture.event_tail import EventTail
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
+from headwater.capture.shards import SEEN_KEY
+from headwater.capture.shared_ids import SharedIds
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.jvm import explained_lake
@@ -42,7 +44,11 @@ class AppendResult:
 
 
 class EventsTable:
-    """Append-only change log of the bucket. One writer at a time; readers in any thread or process."""
+    """Append-only change log of the bucket. Readers in any thread or process.
+
+    One process appends, or several that `share` it: then an event may be stored twice, but is read once. See
+    `shards`.
+    """
 
     def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
         """Open the table at `path`; `metadata` is stored with every commit."""
@@ -53,7 +59,19 @@ class EventsTable:
         self._seen = SeenEvents(self._load_ids)
         self._write_lock = threading.Lock()
         self._tail = EventTail(self._table)
+        self._shared: SharedIds | None = None
         self.signal = CommitSignal(self._detect_commits)
+
+    def share(self) -> None:
+        """Expect other processes to append, too. Call it before the first append."""
+        self._shared = SharedIds(self._table, self._tail)
+        self._tail.forget()
+
+    def create(self) -> None:
+        """Create the table, with a commit without events, unless it exists. Raises `LakeError`."""
+        if self._is_empty():
+            frame = load_arrow(self._spark, to_arrow([]), EVENTS_SCHEMA)
+            self._table.write(frame, self._build_options({"events": "0"}))
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         """Commit the events that are not in the table yet, all or none. Raises `LakeError`.
@@ -63,6 +81,8 @@ class EventsTable:
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
             ids = [(captured.day, captured.event.event_id) for captured in batch]
+            if self._shared and batch:
+                self._seen.add(self._shared.read_new())
             is_new = self._seen.keep_new(ids)
             kept = list(compress(batch, is_new))
             if kept:
@@ -82,16 +102,14 @@ class EventsTable:
     def _commit(self, batch: Sequence[CapturedEvent]) -> None:
         batch_id = uuid.uuid4().hex
         frame = load_arrow(self._spark, to_arrow(batch), EVENTS_SCHEMA).coalesce(1)
-        options = WriteOptions(
-            table_name="events",
-            operation="bulk_insert",
-            record_key=("event_id",),
-            partition=("event_day",),
-            changelog=True,
-            commit_metadata={**self._metadata, "batch_id": batch_id, "events": str(len(batch))},
-        )
-        self._table.write(frame, options)
+        metadata = {"batch_id": batch_id, "events": str(len(batch))}
+        if self._shared:
+            metadata[SEEN_KEY] = self._shared.seen
+        self._table.write(frame, self._build_options(metadata))
         commit = self._find_batch(batch_id)
+        if self._shared:
+            self._shared.note_own(commit)
+            return
         self._tail.add(
             commit,
             [
@@ -100,6 +118,16 @@ class EventsTable:
                 )
                 for at, c in enumerate(batch)
             ],
+        )
+
+    def _build_options(self, metadata: Mapping[str, str]) -> WriteOptions:
+        return WriteOptions(
+            table_name="events",
+            operation="bulk_insert",
+            record_key=("event_id",),
+            partition=("event_day",),
+            changelog=True,
+            commit_metadata={**self._metadata, **metadata},
         )
 
     def _find_batch(self, batch_id: str) -> Commit:
@@ -179,6 +207,8 @@ class EventsTable:
 
     def _detect_commits(self) -> None:
         """Drop what is remembered of the table if another process has committed to it."""
+        if self._shared:
+            return  # `append` looks for commits, and nothing else is remembered
         newest = self._tail.find_newest()
         with self._write_lock:
             if newest and self._tail.is_behind(newest):

@@ -40,6 +40,10 @@ class QuarantineTable:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, ("quarantine_id",))
 
+    def create(self) -> None:
+        """Create the table unless it exists. Raises `LakeError`."""
+        self._table.create()
+
     def append(self, items: Sequence[QuarantineItem]) -> None:
         """Commit the items; makes no commit without items. Raises `LakeError`."""
         self._table.write_rows([_to_row(item) for item in items])

@@ -69,7 +69,7 @@ def render_status(found: "Status") -> None:
     for writer in found.writers:
         render_text(
             f"running     {writer.command} (process {writer.process} on {writer.machine}, since "
-            f"{writer.since}): {', '.join(writer.tables)}"
+            f"{writer.since}): {', '.join((*writer.tables, *writer.shared))}"
         )
     for name, table in found.tables.items():
         if table.failure:

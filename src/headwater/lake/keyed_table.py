@@ -80,6 +80,11 @@ class KeyedTable:
         options = replace(self._options, commit_metadata=metadata or {}, unique_keys=unique_keys)
         self._write(frame, options)
 
+    def create(self) -> None:
+        """Create the table, with a commit without rows, unless it exists. Raises `LakeError`."""
+        if not self.load_timeline().has_commits():
+            self.write_frame(build_frame(self._spark, [], self._schema), unique_keys=True)
+
     def _write(self, frame: DataFrame, options: WriteOptions) -> None:
         # A commit here depends on no state that another writer may have changed, so it can be retried
         # unchanged.

@@ -14,6 +14,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT, build_control_event
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
+from headwater.capture.shared_ids import SharedIds
 from headwater.errors import LakeError
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit, Timeline
@@ -332,3 +333,40 @@ def test_removed_file_of_the_table_is_an_error_and_no_gap(spark, path, events):
     with pytest.raises(LakeError, match=r"contain 3 events, but only 2 can be read|is missing") as caught:
         EventsTable(spark, path).read_after(BEGINNING, 1000)
     assert caught.value.hint
+
+
+def test_an_event_that_two_processes_committed_at_once_is_read_once(spark, path, events, monkeypatch):
+    other = EventsTable(spark, path)
+    events.create()
+    for table in (events, other):
+        table.share()
+    assert events.append(capture(1, 2)).events == 2
+    # What the other process has committed is known before the next commit.
+    assert other.append(capture(2, 3)).duplicates == 1
+
+    # It commits while this process has looked already.
+    read_new = SharedIds.read_new
+
+    def look_early(shared):
+        found = read_new(shared)
+        monkeypatch.undo()
+        assert other.append(capture(4, 5)).events == 2
+        return found
+
+    monkeypatch.setattr(SharedIds, "read_new", look_early)
+    assert events.append(capture(5, 6)).events == 2
+
+    assert read_all(EventsTable(spark, path), BEGINNING) == [f"a/{n}.json" for n in range(1, 7)]
+    assert read_all(events, BEGINNING) == [f"a/{n}.json" for n in range(1, 7)]
+    # Also from between the two commits.
+    page = other.read_after(BEGINNING, 5)
+    assert [event.event.key for event in other.read_after(page.end, 10).events] == ["a/6.json"]
+    assert events.append(capture(4)).duplicates == 1
+
+
+def test_a_created_table_is_empty_and_stays_as_it_is(spark, path, events):
+    events.create()
+    assert read_all(events, BEGINNING) == []
+    events.append(capture(1))
+    events.create()
+    assert read_all(EventsTable(spark, path), BEGINNING) == ["a/1.json"]

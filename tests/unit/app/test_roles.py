@@ -9,25 +9,37 @@ from typing import Any
 import pytest
 
 from headwater.app.roles import ROLES, Role, choose_roles
-from headwater.app.services.writer_lease import hold_for_command, hold_for_run, hold_for_service
+from headwater.app.services.writer_lease import (
+    hold_for_command,
+    hold_for_reconcile,
+    hold_for_run,
+    hold_for_service,
+)
 from headwater.cli.run import RoleName
 from headwater.config.settings import Settings
 from headwater.errors import TableBusyError, UsageError
+from headwater.lake.writers.writer_lease import Patience
 
 FILES = {"provider": "file_system"}
 TABLES = {
     "a": {"path": "a/*.json"},
     "b": {"path": "b/*.json", "table_type": "merge_on_read", "services": "async"},
 }
+QUEUE = {"type": "s3", "bucket": "landing", "queue": {"url": "https://sqs.eu-west-1.amazonaws.com/1/q"}}
 SEARCH = {"table": "a", "text": ["{title}"]}
 
 
 def build(
-    folder: Path, *, lock: dict[str, Any] | None = FILES, search: Any = None, tables: Any = TABLES
+    folder: Path,
+    *,
+    lock: dict[str, Any] | None = FILES,
+    search: Any = None,
+    tables: Any = TABLES,
+    source: Any = None,
 ) -> Settings:
     return Settings.model_validate(
         {
-            "source": {"type": "local", "path": str(folder / "in")},
+            "source": source or {"type": "local", "path": str(folder / "in")},
             "lake": str(folder / "lake"),
             "tables": tables,
             "lock": lock,
@@ -47,6 +59,7 @@ def process(settings: Settings, *only: Role, tables: Iterable[str] = ()) -> Iter
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.app.services.writer_lease._ONCE_PATIENCE", 0)
+    monkeypatch.setattr("headwater.app.services.writer_lease.Patience", lambda *_: Patience(0))
 
 
 def test_with_a_lock_each_role_and_each_table_has_a_process_of_its_own(tmp_path: Path) -> None:
@@ -82,6 +95,26 @@ def test_nobody_takes_on_what_another_process_does(
         process(settings, "index"),
         pytest.raises(TableBusyError, match=f"({contested}).*: being written by run --only"),
         process(settings, *only, tables=tables),
+    ):
+        pass
+
+
+def test_any_number_of_processes_captures_from_a_queue_and_one_of_them_reconciles(tmp_path: Path) -> None:
+    settings, stop = build(tmp_path, source=QUEUE), threading.Event()
+    with (
+        process(settings, "capture"),
+        process(settings, "capture"),
+        hold_for_reconcile(settings, stop, patience=0),
+        pytest.raises(TableBusyError, match="reconciles: being written by run --only capture"),
+        hold_for_reconcile(settings, stop, patience=0),
+    ):
+        pass
+    with (
+        process(settings, "capture"),
+        pytest.raises(
+            TableBusyError, match="events, ledger, quarantine: being written by run --only capture"
+        ),
+        hold_for_command(settings, "reconcile"),
     ):
         pass
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headwater.app.roles import Roles
+from headwater.app.roles import RECONCILES, Roles
 from headwater.config.settings import Settings
 from headwater.lake.layout import list_tables
 from headwater.lake.s3 import build_storage_options
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 log = structlog.stdlib.get_logger(__name__)
 
 _ONCE_PATIENCE = 60.0
+_CREATION_PATIENCE = 120.0
 _PLANNED_SERVICES = frozenset({"compact", "cluster"})
 # These change commits or indexes that an active writer has in memory.
 _UNEXPECTED = frozenset(
@@ -52,6 +53,23 @@ def hold_for_run(
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
     with _build(settings, intent, stop.set).entered(Patience(waits, _log_waiting), stop) as lease:
         yield lease
+
+
+@contextmanager
+def hold_for_reconcile(settings: Settings, stop: threading.Event, *, patience: float) -> Iterator[None]:
+    """Hold the lease of the one process that reconciles and cleans; others wait for `patience` seconds, or
+    until `stop` is set. Raises `TableBusyError`."""
+    intent = Intent("run", "run --only capture (reconcile)", RECONCILES, is_locked=is_locked(settings))
+    with _build(settings, intent, stop.set).entered(Patience(patience), stop):
+        yield
+
+
+@contextmanager
+def hold_for_creation(settings: Settings) -> Iterator[None]:
+    """Hold the lease under which a process creates tables that it shares. Raises `TableBusyError`."""
+    intent = Intent("run", "run (creating shared tables)", ("creation",), is_locked=True)
+    with _build(settings, intent).entered(Patience(_CREATION_PATIENCE)):
+        yield
 
 
 @contextmanager
@@ -96,7 +114,7 @@ def _build_intent(settings: Settings, command: str) -> Intent:
 
 
 def _build_run_intent(settings: Settings, roles: Roles) -> Intent:
-    written, shared = roles.list_written(settings), roles.list_shared()
+    written, shared = roles.list_written(settings), roles.list_shared(settings)
     role: Role = "service" if roles.serves_only else "run"
     return Intent(role, roles.describe(), written, is_locked=is_locked(settings), shared=shared)
 

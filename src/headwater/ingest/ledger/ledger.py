@@ -93,6 +93,10 @@ class Ledger:
         self._watermarks: dict[str, NumberedWatermark] = {}
         self._read_until = ""
 
+    def create(self) -> None:
+        """Create the table unless it exists. Raises `LakeError`."""
+        self._table.create()
+
     def find_watermark(self, table: str) -> Watermark:
         """Return the ledger's watermark for the table."""
         with self._lock:
