@@ -104,7 +104,7 @@ def run_app(settings: "Settings", *, once: bool, roles: "Roles", metrics_port: i
     """Check, wire and run. Raises `HeadwaterError`."""
     stop = threading.Event()
     # Before the imports, which take a second: a signal during them must also end the run in order.
-    with stop_on_signals(stop) as rearm:
+    with stop_on_signals(stop, settings.stop_timeout) as rearm:
         return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, metrics_port=metrics_port)
 
 

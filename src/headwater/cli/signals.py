@@ -13,18 +13,18 @@ from headwater.errors import PlatformError
 
 _FAILED = 1
 
-STOP_SECONDS = 60.0
-"""Seconds until a stop is forced; systemd and other service managers wait for 90 s by default."""
+STOP_SECONDS = 25.0
+"""Seconds until a stop is forced, by default: Kubernetes waits for 30, systemd for 90."""
 
 
 @contextmanager
-def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
-    """Set `stop` on SIGTERM and SIGINT; end the process if the block has not ended after `STOP_SECONDS`.
+def stop_on_signals(stop: threading.Event, seconds: float = STOP_SECONDS) -> Iterator[Callable[[], None]]:
+    """Set `stop` on SIGTERM and SIGINT; end the process if the block has not ended `seconds` later.
 
     The yielded function restores the handlers after PySpark, which sets its own SIGINT handler when a session
     starts.
     """
-    deadline = threading.Timer(STOP_SECONDS, _end_by_force)
+    deadline = threading.Timer(seconds, _end_by_force, (seconds,))
     deadline.daemon = True
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
@@ -47,11 +47,11 @@ def stop_on_signals(stop: threading.Event) -> Iterator[Callable[[], None]]:
             signal.signal(number, handler)
 
 
-def _end_by_force() -> None:
+def _end_by_force(seconds: float) -> None:
     render_error(
         PlatformError(
-            f"did not stop within {STOP_SECONDS:.0f} s; unfinished work abandoned",
-            hint="start the command again: it resumes from the last commit",
+            f"did not stop within {seconds:.0f} s; unfinished work abandoned",
+            hint="start the command again: it resumes from the last commit; or raise `stop_timeout`",
         ),
         as_json="--json" in sys.argv,
     )

@@ -17,7 +17,7 @@ from headwater.config.hudi.lock import LockConfig
 from headwater.config.lineage import LineageConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
-from headwater.config.section import FieldNames, Section, SectionError, TextMap
+from headwater.config.section import Duration, FieldNames, Section, SectionError, TextMap
 from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
 from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
@@ -108,6 +108,12 @@ class Settings(Section):
     capture: CaptureConfig = Field(CaptureConfig(), description="Commits of the events table.")
     reconcile: ReconcileConfig = Field(
         ReconcileConfig(), description="Listings of the source that find objects with lost notifications."
+    )
+    stop_timeout: Duration = Field(
+        25,
+        description="Time in which a command completes its commits after SIGTERM or Ctrl-C. Then it ends, "
+        "and the next start resumes from the last commit.",
+        examples=["2m"],
     )
     tables: dict[TableName, TableConfig] = Field(
         min_length=1,

@@ -16,9 +16,8 @@ from tests.fixtures.waiting import wait_until
 HANGS = """
 import os, signal, sys, threading, time
 from headwater.cli import signals
-signals.STOP_SECONDS = 0.3
 sys.argv += {arguments}
-with signals.stop_on_signals(threading.Event()):
+with signals.stop_on_signals(threading.Event(), 0.3):
     os.kill(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(30)

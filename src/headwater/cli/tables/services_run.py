@@ -53,7 +53,7 @@ def run(
     check_before_services(settings, environ)
     stop = threading.Event()
     with (
-        stop_on_signals(stop) as rearm,
+        stop_on_signals(stop, settings.stop_timeout) as rearm,
         hold_for_service(settings, "services run", served) as lease,
         closing(app),
     ):
