@@ -6,7 +6,7 @@ HeadwaterError                exit code 1
 ├── UsageError                2  a command names something that does not exist
 │   ├── AsOfUnavailableError  2  an answer as of an instant that the index does not reach
 │   └── InstantUnavailableError 2 a past state of a table whose files are no longer complete
-├── PlatformError             1  this machine cannot run it: Java, Spark, jars
+├── PlatformError             1  this machine cannot run it: Java, Spark, jars, a port in use
 ├── LakeError                 1  a Hudi table or its location
 │   ├── LakeNotWritableError  1
 │   ├── TableNotFoundError    2
@@ -97,7 +97,7 @@ class InstantUnavailableError(UsageError):
 
 
 class PlatformError(HeadwaterError):
-    """Java, Spark or the jars are missing or unusable."""
+    """Java, Spark, the jars or a port are missing or unusable."""
 
 
 class LakeError(HeadwaterError):

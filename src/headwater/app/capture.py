@@ -12,6 +12,7 @@ from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
+from headwater.observability.part_board import PartBoard
 from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
@@ -31,6 +32,7 @@ class Capture:
         append_quarantine: AppendQuarantine,
         on_commit: Callable[[CommitReport], None],
         metrics: Metrics | None,
+        board: PartBoard,
     ) -> None:
         source = app.settings.source
         self._settings = app.settings
@@ -44,6 +46,9 @@ class Capture:
             on_commit=on_commit,
             metrics=metrics,
         )
+        self._part = board.add("capture")
+        self._folder_part = board.add("capture-folder") if source.is_watched else None
+        self._consumer.report_to(board)
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self._fed = threading.Event()
@@ -63,22 +68,26 @@ class Capture:
 
         def consume() -> None:
             try:
-                if once:
-                    self._consumer.run_once(
-                        stop,
-                        is_fed=self._fed.is_set,
-                        empty_poll_seconds=_EMPTY_POLL_SECONDS_WATCHED
-                        if self._source.is_watched
-                        else _EMPTY_POLL_SECONDS,
-                    )
-                else:
-                    self._consumer.run(stop)
+                with self._part.reporting():
+                    self._consume(stop, once=once)
             except Exception as error:
                 self.failure = error
             finally:
                 ended.set()
 
         self._start_thread(consume, "capture")
+
+    def _consume(self, stop: threading.Event, *, once: bool) -> None:
+        if once:
+            self._consumer.run_once(
+                stop,
+                is_fed=self._fed.is_set,
+                empty_poll_seconds=_EMPTY_POLL_SECONDS_WATCHED
+                if self._source.is_watched
+                else _EMPTY_POLL_SECONDS,
+            )
+        else:
+            self._consumer.run(stop)
 
     def note_busy(self, busy: int, tables: int) -> None:
         """Record how many of the tables are working on a batch; this decides how soon events are
@@ -115,7 +124,8 @@ class Capture:
 
     def feed(self, events: EventsTable) -> None:
         """For a folder: announce files missing from the events table, then every change."""
-        if self._source.type != "local" or not isinstance(self._queue, MemoryQueue):
+        part = self._folder_part
+        if self._source.type != "local" or not isinstance(self._queue, MemoryQueue) or part is None:
             return
         bucket = source_bucket(self._settings)
         known = read_announced_files(events, bucket)
@@ -123,10 +133,11 @@ class Capture:
 
         def announce() -> None:
             try:
-                watcher.announce_existing(self._stop)
-                self._fed.set()
-                if not self._once:
-                    watcher.run(self._stop)
+                with part.reporting():
+                    watcher.announce_existing(self._stop)
+                    self._fed.set()
+                    if not self._once:
+                        watcher.run(self._stop)
             except Exception as error:
                 self.failure = error
                 self._stop.set()

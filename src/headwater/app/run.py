@@ -16,7 +16,7 @@ from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
 from headwater.app.lineage.loop import LineageLoop
-from headwater.app.metrics import GaugeLoop, record_batch
+from headwater.app.metrics import GaugeLoop, record_batch, record_part
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.roles import Roles, choose_roles
@@ -30,10 +30,12 @@ from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.config.settings import Settings
-from headwater.errors import DefectError, HeadwaterError, LakeError
+from headwater.errors import DefectError, HeadwaterError, LakeError, PlatformError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
+from headwater.observability.part_board import PartBoard, describe_error
+from headwater.observability.part_state import SESSION, TABLE_PREFIX
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -56,7 +58,8 @@ class RunObserver:
 class Run:
     """Wires capture, ingest and the components of one `App`. Use one object for one run.
 
-    `on_session` is called in the calling thread when the Spark session is up.
+    `on_session` is called in the calling thread when the Spark session is up. Every part of the run reports
+    its state to the `board`.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Run:
         observer: RunObserver | None = None,
         metrics: Metrics | None = None,
         on_session: Callable[[], None] = lambda: None,
+        board: PartBoard | None = None,
     ) -> None:
         self._app = app
         self._roles = roles = roles or choose_roles(app.settings)
@@ -75,14 +79,22 @@ class Run:
         self._metrics = metrics
         self._totals = {name: TableTotals() for name in roles.fed}
         self._session: Future[None] = Future()
+        self._board = board or PartBoard()
+        if metrics is not None:
+            self._board.subscribe(partial(record_part, metrics))
+        self._session_part = self._board.add(SESSION)
         self._runner: Runner | None = None
         self._stop = threading.Event()
         self._capture: Capture | None = None
         if roles.has("capture"):
             self._capture = Capture(
-                app, self._append_events, self._append_quarantine, self._note_capture, metrics
+                app, self._append_events, self._append_quarantine, self._note_capture, metrics, self._board
             )
+        for name in self._totals:
+            self._board.add(f"{TABLE_PREFIX}{name}")
         self._components = build_components(app, self._capture, metrics, roles)
+        for component in self._components:
+            component.report_to(self._board)
 
     def once(self, stop: threading.Event) -> RunReport:
         """Ingest everything available now, then return; earlier when `stop` is set.
@@ -132,6 +144,7 @@ class Run:
             if not self._session.done():
                 lost = LakeError("the Spark session did not start")
                 self._session.set_exception(error if isinstance(error, HeadwaterError) else lost)
+                self._session_part.fail(describe_error(error))
             stop.set()
             raise
         finally:
@@ -140,7 +153,7 @@ class Run:
             self._end_runner(abandon=not once or stop.is_set() or self._capture_failure is not None)
         if self._capture_failure:
             # The death of the JVM is the cause to report, not the broken connection.
-            self._app.check_session()
+            self._check_session()
             raise self._capture_failure
         return runner
 
@@ -149,11 +162,18 @@ class Run:
         if once and not self._capture:
             return
         while not ended.wait(_ALIVE_SECONDS):
-            self._app.check_session()
+            self._check_session()
 
     @property
     def _capture_failure(self) -> Exception | None:
         return self._capture.failure if self._capture else None
+
+    def _check_session(self) -> None:
+        try:
+            self._app.check_session()
+        except PlatformError as error:
+            self._session_part.fail(error.message, "lost")
+            raise
 
     def _start_components(self, *, early: bool) -> None:
         for component in self._components:
@@ -165,8 +185,9 @@ class Run:
         try:
             step(component)
         except HeadwaterError as error:
-            self._app.check_session()
+            self._check_session()
             component.failure = error
+            component.part.fail(error.message)
 
     def _end_runner(self, *, abandon: bool) -> None:
         if self._runner is None:
@@ -174,7 +195,7 @@ class Run:
         try:
             (self._runner.stop if abandon else self._runner.finish)()
         except Exception:
-            self._app.check_session()
+            self._check_session()
             raise
 
     def _build_report(self, runner: Runner) -> RunReport:
@@ -189,6 +210,7 @@ class Run:
     def _start_runner(self) -> Runner:
         app, capture = self._app, self._capture
         spark = app.spark
+        self._session_part.note("up")
         check_captured_source(app.settings, app.events)
         if self._roles.list_shared(app.settings):
             self._share_tables()
@@ -203,6 +225,7 @@ class Run:
             follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
         )
         self._runner = runner
+        runner.report_to(self._board)
         if capture:
             capture.feed(app.events)
         else:

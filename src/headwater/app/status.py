@@ -1,9 +1,9 @@
 """The status of the tables, read without a JVM."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
@@ -22,6 +22,7 @@ from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.writers.lease import Lease
 from headwater.lake.writers.writer_lease import read_writers
+from headwater.observability.part_state import TABLE_PREFIX, Health, PartState, judge_health
 from headwater.sources.registry import build_queue
 
 _PENDING_COLUMNS = ("_hoodie_commit_time", "bucket", "key", "event_time", "batch_index")
@@ -96,15 +97,23 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class WriterStatus:
-    """A process that writes the lake: its command, the tables that no other process writes, and those that
-    it shares."""
+    """A process that writes the lake: its command, the tables that no other process writes, those that it
+    shares, and the states of its parts; a table service publishes none."""
 
     command: str
     machine: str
     process: int
     since: str
     tables: tuple[str, ...]
+    health: Health = "ok"
+    parts: Mapping[str, PartState] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
+
+    def iter_failures(self) -> Iterator[tuple[str, str]]:
+        """Yield name and error of each table whose batches fail."""
+        for name, state in self.parts.items():
+            if name.startswith(TABLE_PREFIX) and state.health != "ok":
+                yield name.removeprefix(TABLE_PREFIX), state.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +143,8 @@ class StatusReader:
         lake = self._settings.lake
         events = SnapshotReader(events_path(lake), self._options)
         has_events = events.exists()
-        writers = read_writers(lake, self._options)
-        failures = {table: error for lease in writers for table, error in lease.failures.items()}
+        writers = [_to_status(lease) for lease in read_writers(lake, self._options)]
+        failures = {table: error for writer in writers for table, error in writer.iter_failures()}
         return Status(
             events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
             tables={
@@ -148,7 +157,7 @@ class StatusReader:
             queue=self._read_queue(),
             reconcile=self._read_reconcile(),
             catalogs=[note for note in read_notes(self._settings) if not only or note.table in only],
-            writers=[_to_status(lease) for lease in writers],
+            writers=writers,
         )
 
     def _read_events(self, events: SnapshotReader) -> EventsStatus:
@@ -256,8 +265,16 @@ def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> l
 
 
 def _to_status(lease: Lease) -> WriterStatus:
-    tables, shared = tuple(sorted(lease.tables)), tuple(sorted(lease.shared))
-    return WriterStatus(lease.command, lease.machine, lease.processes[0].number, lease.since, tables, shared)
+    return WriterStatus(
+        lease.command,
+        lease.machine,
+        lease.processes[0].number,
+        lease.since,
+        tuple(sorted(lease.tables)),
+        judge_health(lease.parts.values()),
+        lease.parts,
+        tuple(sorted(lease.shared)),
+    )
 
 
 def read_quarantine_status(lake: str, storage_options: Mapping[str, str]) -> QuarantineStatus:

@@ -17,8 +17,8 @@ from headwater.errors import TableBusyError
 if TYPE_CHECKING:
     from headwater.app.components import RunReport, TableTotals
     from headwater.app.roles import Roles
+    from headwater.config.listen_address import ListenAddress
     from headwater.config.settings import Settings
-    from headwater.observability.metrics import Metrics
 
 FAILED = 1
 INCOMPLETE = 3
@@ -57,7 +57,8 @@ def run(
             "--metrics-port",
             min=1,
             max=65535,
-            help="Port on which to serve Prometheus metrics, on 127.0.0.1.",
+            help="Serve /metrics, /healthz and /readyz on this port of 127.0.0.1, whatever "
+            "observability.listen says.",
         ),
     ] = None,
     as_json: JsonFlag = False,
@@ -69,8 +70,8 @@ def run(
     SIGTERM and Ctrl-C finish open batches, then exit. Exit code 3: quarantine is not empty.
     """
     settings = Invocation.of(ctx).load_settings()
-    roles = choose(settings, only or (), tables or ())
-    report = run_app(settings, once=once, roles=roles, metrics_port=metrics_port)
+    roles, address = choose(settings, only or (), tables or ()), find_address(settings, metrics_port)
+    report = run_app(settings, once=once, roles=roles, address=address)
     quarantined = count_quarantined(settings)
     if as_json:
         render_json(
@@ -100,12 +101,14 @@ def choose(settings: "Settings", only: Sequence[RoleName], tables: Sequence[str]
     return choose_roles(settings, [name.value for name in only], tables)
 
 
-def run_app(settings: "Settings", *, once: bool, roles: "Roles", metrics_port: int | None) -> "RunReport":
+def run_app(
+    settings: "Settings", *, once: bool, roles: "Roles", address: "ListenAddress | None" = None
+) -> "RunReport":
     """Check, wire and run. Raises `HeadwaterError`."""
     stop = threading.Event()
     # Before the imports, which take a second: a signal during them must also end the run in order.
     with stop_on_signals(stop, settings.stop_timeout) as rearm:
-        return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, metrics_port=metrics_port)
+        return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, address=address)
 
 
 def _run_until_stopped(
@@ -115,25 +118,32 @@ def _run_until_stopped(
     *,
     once: bool,
     roles: "Roles",
-    metrics_port: int | None,
+    address: "ListenAddress | None",
 ) -> "RunReport":
     from headwater.app import App
     from headwater.app.components import RunReport
+    from headwater.app.endpoints import serve_endpoints
     from headwater.app.preflight import check_before_run
-    from headwater.app.run import Run, RunObserver
+    from headwater.app.run import Run
     from headwater.app.services.writer_lease import hold_for_run
     from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
+    from headwater.observability.part_board import PartBoard
+    from headwater.observability.part_state import SESSION
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_run(settings, environ)
     ensure_same_source(settings)
+    board = PartBoard()
+    board.add(SESSION)
     with ExitStack() as stack:
+        # Before the lease: a standby that waits for it is alive, and not ready.
+        metrics = stack.enter_context(serve_endpoints(address, board))
         try:
-            lease = stack.enter_context(hold_for_run(settings, roles, stop, once=once))
+            lease = stack.enter_context(hold_for_run(settings, roles, stop, board, once=once))
         except TableBusyError:
             if not stop.is_set():
                 raise
@@ -146,28 +156,20 @@ def _run_until_stopped(
             rearm()
             lease.add_process(app.find_jvm_process())
 
-        observer = RunObserver(
-            on_batch=lambda result: lease.note_failure(result.table, ""),
-            on_failure=lambda table, error: lease.note_failure(table, error.message),
-        )
-        metrics = serve_metrics(metrics_port)
-        a_run = Run(app, roles=roles, observer=observer, metrics=metrics, on_session=note_session)
+        a_run = Run(app, roles=roles, metrics=metrics, on_session=note_session, board=board)
         report = a_run.once(stop) if once else a_run.until(stop)
         lease.check()
         return report
 
 
-def serve_metrics(port: int | None) -> "Metrics | None":
-    """Return metrics with an HTTP endpoint; None without a port."""
-    if port is None:
-        return None
-    from prometheus_client import CollectorRegistry, start_http_server
+def find_address(settings: "Settings", metrics_port: int | None) -> "ListenAddress | None":
+    """Return where to serve the endpoints: the option's port on this machine, or else as configured."""
+    from headwater.config.listen_address import ListenAddress, parse_listen_address
 
-    from headwater.observability.metrics import Metrics
-
-    registry = CollectorRegistry()
-    start_http_server(port, addr="127.0.0.1", registry=registry)
-    return Metrics(registry)
+    if metrics_port is not None:
+        return ListenAddress("127.0.0.1", metrics_port)
+    listen = settings.observability.listen
+    return None if listen is None else parse_listen_address(listen)
 
 
 def count_quarantined(settings: "Settings") -> int:

@@ -10,8 +10,9 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.status import Status, TableStatus
+    from headwater.app.status import Status, TableStatus, WriterStatus
     from headwater.config.settings import Settings
+    from headwater.observability.part_state import PartState
 
 _WATCH_SECONDS = 2.0
 
@@ -67,13 +68,7 @@ def render_status(found: "Status") -> None:
             f"changed, {done.vanished:,} absent from the listing"
         )
     for writer in found.writers:
-        render_text(
-            f"running     {writer.command} (process {writer.process} on {writer.machine}, since "
-            f"{writer.since}): {', '.join((*writer.tables, *writer.shared))}"
-        )
-    for name, table in found.tables.items():
-        if table.failure:
-            render_text(f"failing     {name}: {table.failure}")
+        render_writer(writer)
     for note in found.catalogs:
         state = (
             f"failing since {note.failing_since}: {note.error}" if note.error else (f"synced {note.sent_at}")
@@ -90,6 +85,25 @@ def render_status(found: "Status") -> None:
             for name, t in found.tables.items()
         ],
     )
+
+
+def render_writer(writer: "WriterStatus") -> None:
+    """Print an active process, the states of its parts in one line, and a line for each part that fails."""
+    render_text(
+        f"running     {writer.command} (process {writer.process} on {writer.machine}, since "
+        f"{writer.since}): {', '.join((*writer.tables, *writer.shared))}"
+    )
+    if writer.parts:
+        states = ", ".join(f"{name} {state.status}" for name, state in writer.parts.items())
+        render_text(f"parts       {writer.health}: {states}")
+    for name, state in writer.parts.items():
+        if state.health != "ok":
+            render_text(f"{state.status:<11} {name}: {_describe_state(state)}")
+
+
+def _describe_state(state: "PartState") -> str:
+    attempts = f" ({state.attempt} failed attempts)" if state.attempt > 1 else ""
+    return f"{state.error}{attempts}, since {_format_time(state.since)}"
 
 
 def _describe_lag(table: "TableStatus") -> str | int:

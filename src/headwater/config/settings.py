@@ -15,6 +15,7 @@ from headwater.config.hudi.checking import (
 )
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.lineage import LineageConfig
+from headwater.config.observability import ObservabilityConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError, TextMap
@@ -131,6 +132,9 @@ class Settings(Section):
     search: SearchConfig | None = Field(
         None,
         description="Search over one table. Requires `pip install 'headwater[search]'`.",
+    )
+    observability: ObservabilityConfig = Field(
+        ObservabilityConfig(), description="How a run can be watched from outside."
     )
     spark: SparkConfig = Field(SparkConfig(), description="Settings of the Spark session.")
 

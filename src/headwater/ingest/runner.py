@@ -35,6 +35,8 @@ from headwater.errors import (
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.prerequisites.run_log import describe_run_log
+from headwater.observability.part_board import Part, PartBoard
+from headwater.observability.part_state import TABLE_PREFIX
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +108,14 @@ class Runner:
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self._began: dict[str, float] = {}
         self.failures: dict[str, HeadwaterError] = {}
+        self._parts: dict[str, Part] = {}
+        self.report_to(PartBoard())
+
+    def report_to(self, board: PartBoard) -> None:
+        """Report the states of the tables to the board. Call it before `start`."""
+        self._parts = {
+            pipeline.name: board.add(f"{TABLE_PREFIX}{pipeline.name}") for pipeline in self._pipelines
+        }
 
     def start(self) -> None:
         """Start one thread per table."""
@@ -136,14 +146,19 @@ class Runner:
             thread.join()
 
     def _run(self, pipeline: Pipeline) -> None:
-        self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pipeline.name)
+        name = pipeline.name
         try:
-            for attempt in self._build_retrying(pipeline):
-                with attempt:
-                    self._run_batches(pipeline, attempt.retry_state)
+            with _explained_defect(name):
+                self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+                self._parts[name].note("waiting")
+                for attempt in self._build_retrying(pipeline):
+                    with attempt:
+                        self._run_batches(pipeline, attempt.retry_state)
+            self._parts[name].note("stopped")
         except HeadwaterError as error:
-            self.failures[pipeline.name] = error
-            self._on_failure(pipeline.name, error)
+            self.failures[name] = error
+            self._parts[name].fail(error.message)
+            self._on_failure(name, error)
         finally:
             self._ended[pipeline.name].set()
             self._signals[pipeline.name].wake()
@@ -152,6 +167,7 @@ class Runner:
         def report(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
             if isinstance(error, HeadwaterError):
+                self._parts[pipeline.name].retry(error.message)
                 self._on_failure(pipeline.name, error)
 
         def is_finished(state: RetryCallState) -> bool:
@@ -187,6 +203,7 @@ class Runner:
             self._began[pipeline.name] = time.monotonic()
             with self._working(pipeline.name), _explained_defect(pipeline.name):
                 result = pipeline.run_batch()
+            self._parts[pipeline.name].note("waiting")
             if result is not None:
                 state.attempt_number = 1
                 if result.committed:
@@ -209,6 +226,8 @@ class Runner:
             self._note_work(name, is_busy=False)
 
     def _note_work(self, name: str, *, is_busy: bool) -> None:
+        if is_busy:
+            self._parts[name].note("working")
         with self._busy_lock:
             (self._busy.add if is_busy else self._busy.discard)(name)
             self._on_busy(len(self._busy), len(self._pipelines))

@@ -56,6 +56,8 @@ GaugeName = Literal[
     "index_lag_seconds",
     "searches_open",
     "index_divergence_rows",
+    "part_up",
+    "part_failed_attempts",
 ]
 
 HistogramName = Literal[
@@ -189,6 +191,16 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
     "searches_open": MetricDefinition("Searches that are running or waiting for a thread.", "searches"),
     "index_divergence_rows": MetricDefinition(
         "Rows of the index that differed from the chunks table in the last comparison.", "rows"
+    ),
+    "part_up": MetricDefinition(
+        "1 while a part of the run works or is about to, 0 when it has failed; `part` is as in `/healthz`.",
+        "boolean",
+        ("part",),
+    ),
+    "part_failed_attempts": MetricDefinition(
+        "Consecutive failed attempts of a part of the run that is retrying, 0 otherwise.",
+        "attempts",
+        ("part",),
     ),
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,18 @@ def build_pipeline(emulator: EmulatorSession, folder: Path) -> Pipeline:
     return built
 
 
+def check_dead_table(pipeline: Pipeline, port: int) -> None:
+    """Its death is in the probes, and in the status that another process reads."""
+    for path in ("healthz", "readyz"):
+        with pytest.raises(urllib.error.HTTPError, match="503") as raised:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5)
+        assert "row_count" in raised.value.read().decode()
+    (state,) = pipeline.read_json("status", "--json")["writers"]
+    assert state["health"] == "failed"
+    assert state["parts"]["table-stuck"]["status"] == "failed"
+    assert state["parts"]["table-clicks"]["status"] in ("waiting", "working")
+
+
 def test_gauges_follow_a_live_run(
     emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -108,6 +121,7 @@ def test_gauges_follow_a_live_run(
         assert not {name for name, _ in found} & {"headwater_index_lag_seconds", "headwater_searches_open"}
         assert found["headwater_objects_succeeded_total", "clicks"] == OBJECTS
         assert found["headwater_batches_failed_total", "stuck"] >= 1
+        check_dead_table(pipeline, port)
         running.signal(signal.SIGTERM)
         running.finish(60).expect(1)
     except AssertionError as error:

@@ -2,14 +2,16 @@
 
 import logging
 import threading
+from collections import Counter
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.errors import DefectError, HeadwaterError, LakeError
+from headwater.errors import DefectError, HeadwaterError, LakeError, TableMismatchError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.runner import Runner
 from headwater.lake.commit_signal import CommitSignal
+from headwater.observability.part_board import PartBoard
 
 UNFORESEEN = KeyError("no such place")
 
@@ -39,7 +41,7 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start(
-    spark: SparkSession, failures: int, error: Exception = UNFORESEEN
+    spark: SparkSession, failures: int, error: Exception = UNFORESEEN, board: PartBoard | None = None
 ) -> tuple[Runner, list[HeadwaterError], threading.Event]:
     noted: list[HeadwaterError] = []
     given_up = threading.Event()
@@ -50,6 +52,7 @@ def start(
             given_up.set()
 
     runner = Runner(spark, CommitSignal(), [BrokenPipeline(failures, error)], lambda _: None, note)
+    runner.report_to(board or PartBoard())
     runner.start()
     return runner, noted, given_up
 
@@ -72,6 +75,45 @@ def test_a_jvm_that_does_not_answer_is_no_defect(spark, caplog: pytest.LogCaptur
     assert [type(error) for error in noted] == [LakeError]
     assert noted[0].message.startswith("table orders: the JVM is not responding: ")
     assert "Traceback" not in caplog.text
+
+
+def test_its_attempts_and_its_recovery_are_on_the_board(spark) -> None:
+    board, seen = PartBoard(), []
+    board.subscribe(lambda _, state: seen.append((state.status, state.attempt)))
+    runner, _, _ = start(spark, failures=2, error=LakeError("no space left"), board=board)
+    runner.finish()
+    assert runner.failures == {}
+    ordered = list(dict.fromkeys(seen))
+    assert ordered[:2] == [("starting", 0), ("waiting", 0)]
+    assert ordered.index(("retrying", 1)) < ordered.index(("retrying", 2)) < seen.index(("stopped", 0))
+    assert board.read()["table-orders"].error == ""
+
+
+def test_a_table_that_is_given_up_is_dead_on_the_board(spark) -> None:
+    board = PartBoard()
+    runner, _, given_up = start(spark, failures=1, error=TableMismatchError("another key"), board=board)
+    assert given_up.wait(30)
+    runner.stop()
+    state = board.read()["table-orders"]
+    assert (state.status, state.error) == ("failed", "another key")
+
+
+def test_an_error_of_an_observer_is_no_silent_death(spark) -> None:
+    board, noted = PartBoard(), []
+
+    def fail(result: BatchResult) -> None:
+        raise ValueError("a bug of an observer")
+
+    pipeline = BrokenPipeline(0, UNFORESEEN)
+    results = [BatchResult("orders", "", Counter(), Counter())]
+    pipeline.run_batch = lambda: results.pop() if results else None  # type: ignore[method-assign]
+    runner = Runner(spark, CommitSignal(), [pipeline], fail, lambda _, error: noted.append(error))
+    runner.report_to(board)
+    runner.start()
+    runner.finish()
+    assert [type(error) for error in noted] == [DefectError]
+    assert isinstance(runner.failures["orders"], DefectError)
+    assert board.read()["table-orders"].is_dead
 
 
 def test_one_that_stays_is_given_up_as_a_failure(spark) -> None:

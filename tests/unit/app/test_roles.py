@@ -82,7 +82,7 @@ def test_with_a_lock_each_role_and_each_table_has_a_process_of_its_own(tmp_path:
         (("tables",), (), "a"),
         (("index",), (), "chunks"),
         (("capture", "index"), (), "chunks|events"),
-        ((), (), "a"),
+        ((), (), "a|events|chunks"),
     ],
 )
 def test_nobody_takes_on_what_another_process_does(

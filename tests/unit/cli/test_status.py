@@ -9,12 +9,15 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, Status
+from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, Status, WriterStatus
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
-from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease, read_writers
+from headwater.observability.part_board import PartBoard
+from headwater.observability.part_state import PartState
 from tests.fixtures.lakes import write_config
+from tests.fixtures.waiting import wait_until
 
 
 def run(config: Path, *args: str) -> Result:
@@ -104,10 +107,37 @@ def test_last_reconcile_is_a_line(capsys):
 def test_a_table_whose_batches_fail_in_an_active_run_is_shown(tmp_path):
     lake = tmp_path / "lake"
     config, intent = write_config(tmp_path, lake), Intent("run", "run", ("orders_cow",))
+    board = PartBoard()
+    board.add("session").note("up")
+    board.add("table-orders_cow").retry("the batch could not be read")
     with WriterLease(str(lake), {}, intent).entered(Patience(0)) as lease:
-        lease.note_failure("orders_cow", "the batch could not be read")
+        board.subscribe(lease.note_part)
+        wait_until(lambda: [writer for writer in read_writers(str(lake), {}) if writer.parts])
         output = json.loads(run(config, "--json").stdout)
         shown = run(config).stdout
     assert output["tables"]["orders_cow"]["failure"] == "the batch could not be read"
     assert output["tables"]["orders_mor"]["failure"] == ""
-    assert "failing     orders_cow: the batch could not be read" in shown
+    assert "parts       degraded: session up, table-orders_cow retrying" in shown
+    assert "retrying    table-orders_cow: the batch could not be read, since 20" in shown
+    (writer,) = output["writers"]
+    assert writer["health"] == "degraded"
+    assert writer["parts"]["table-orders_cow"]["status"] == "retrying"
+    assert writer["parts"]["table-orders_cow"]["error"] == "the batch could not be read"
+
+
+def test_parts_of_each_active_process_are_lines(capsys):
+    at = datetime(2026, 6, 1, tzinfo=timezone.utc)
+    parts = {"session": PartState("up", at), "index": PartState("failed", at, "a bug")}
+    since = "2026-05-31 23:00:00 UTC"
+    writers = [
+        WriterStatus("run", "etl-1", 7, since, ("orders", "clicks"), "failed", parts),
+        WriterStatus("services run", "etl-2", 8, since, ("orders",)),
+    ]
+    found = Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), None, writers=writers)
+    render_status(found)
+    assert capsys.readouterr().out.splitlines()[1:5] == [
+        f"running     run (process 7 on etl-1, since {since}): orders, clicks",
+        "parts       failed: session up, index failed",
+        "failed      index: a bug, since 2026-06-01 00:00:00Z",
+        f"running     services run (process 8 on etl-2, since {since}): orders",
+    ]

@@ -14,6 +14,7 @@ from headwater.observability.metric_names import (
     HistogramName,
 )
 from headwater.observability.metrics import Metrics
+from tests.fixtures.promtool import run_promtool
 
 SOURCE = Path(__file__).parents[3] / "src/headwater"
 
@@ -76,3 +77,15 @@ def test_two_registries_do_not_share_samples() -> None:
 def test_missing_label_is_an_error() -> None:
     with pytest.raises(ValueError, match="label"):
         Metrics(CollectorRegistry()).count("rows_written")
+
+
+def test_names_and_help_follow_the_conventions_of_prometheus() -> None:
+    metrics = Metrics(CollectorRegistry())
+    for counter, what in COUNTERS.items():
+        metrics.count(counter, 1, **dict.fromkeys(what.labels, "x"))
+    for gauge, what in GAUGES.items():
+        metrics.set(gauge, 1, **dict.fromkeys(what.labels, "x"))
+    for histogram, what in HISTOGRAMS.items():
+        metrics.observe(histogram, 1, **dict.fromkeys(what.labels, "x"))
+    done = run_promtool("check", "metrics", stdin=generate_latest(metrics.registry).decode())
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

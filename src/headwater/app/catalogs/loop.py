@@ -72,6 +72,8 @@ class CatalogLoop(BackgroundLoop):
     def run_pass(self, stop: threading.Event) -> bool:
         """Sync each table with a new commit to its catalogs. Returns True if all of it worked."""
         done = [self._follow(config, stop) for config in self._settings.catalogs]
+        if all(done):
+            self.part.note("running")
         return all(done)
 
     def _follow(self, config: CatalogConfig, stop: threading.Event) -> bool:
@@ -90,6 +92,8 @@ class CatalogLoop(BackgroundLoop):
                 return False
             self.defect = None
             _log_failure(result)
+            if result.error is not None:
+                self.part.retry(f"{result.catalog}: {result.table}: {result.error.message}")
             if result.error is None:
                 self._followed[config.label, table] = completed
                 continue

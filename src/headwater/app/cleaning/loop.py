@@ -59,7 +59,9 @@ class CleanLoop(BackgroundLoop):
                 return
             try:
                 self._clean.run_pass(stop)
+                self.part.note("running")
             except HeadwaterError as error:
+                self.part.retry(error.message)
                 self._clean.count_failure()
                 log.warning("source cleaning failed; retrying", error=error.message, hint=error.hint)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from headwater.app.components.component import Component
+from headwater.observability.part_board import describe_error
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -44,9 +45,11 @@ class BackgroundLoop(Component, ABC):
         if self._is_session_alive():
             log.exception("loop ended by an unexpected error", loop=self.name)
             self.defect = error
+            self.part.retry(describe_error(error))
 
     def _run(self) -> None:
         try:
-            self.work(self._stop)
+            with self.part.reporting():
+                self.work(self._stop)
         except Exception as error:
             self.note_defect(error)

@@ -5,6 +5,7 @@ import threading
 from headwater.app.components.batch_note import BatchNote
 from headwater.app.components.run_report import RunReport
 from headwater.errors import HeadwaterError
+from headwater.observability.part_board import PartBoard, build_part
 
 
 class Component:
@@ -17,7 +18,7 @@ class Component:
 
     `is_early`: starts with every run, before the session is up. `needs_all_tables`: does not catch up while a
     table fails. `failure` is the error to report at the end of the run, `defect` an unexpected one, which the
-    run raises.
+    run raises. `part` reports the state for operators.
     """
 
     is_early = False
@@ -27,6 +28,11 @@ class Component:
         self.name = name
         self.failure: HeadwaterError | None = None
         self.defect: Exception | None = None
+        self.part = build_part(name)
+
+    def report_to(self, board: PartBoard) -> None:
+        """Report the state of the component to the board. Call it before `start`."""
+        self.part = board.add(self.name)
 
     def start(self) -> None:
         """Begin to work concurrently with the run."""

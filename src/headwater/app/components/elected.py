@@ -9,6 +9,7 @@ from headwater.app.components.batch_note import BatchNote
 from headwater.app.components.component import Component
 from headwater.app.components.run_report import RunReport
 from headwater.errors import TableBusyError
+from headwater.observability.part_board import PartBoard, describe_error
 
 Hold = Callable[[threading.Event, float], AbstractContextManager[None]]
 """Holds the lease; waits for it for so many seconds. Raises `TableBusyError`."""
@@ -21,14 +22,20 @@ class Elected(Component):
     """
 
     def __init__(self, components: Sequence[Component], hold: Hold) -> None:
-        super().__init__("elected")
+        super().__init__("reconcile-lease")
         self._components = components
         self._hold = hold
         self._held = ExitStack()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._wait, name="elected", daemon=True)
+        self._board = PartBoard()
         self._is_leading = False
         self.needs_all_tables = any(component.needs_all_tables for component in components)
+
+    def report_to(self, board: PartBoard) -> None:
+        """Report to the board; the components do once they work."""
+        super().report_to(board)
+        self._board = board
 
     def start(self) -> None:
         """Wait for the lease in the background, then start the components."""
@@ -47,6 +54,7 @@ class Elected(Component):
             return
         self._is_leading = True
         for component in self._components:
+            component.report_to(self._board)
             component.backfill(stop)
 
     def catch_up(self, stop: threading.Event) -> None:
@@ -60,23 +68,34 @@ class Elected(Component):
         if self._thread.is_alive():
             self._thread.join()
         self._held.close()
+        self.defect = self.defect or next((c.defect for c in self._components if c.defect), None)
 
     def add_to(self, report: RunReport) -> None:
         """Add the failures and what the components did."""
         super().add_to(report)
         for component in self._components:
-            self.defect = self.defect or component.defect
             component.add_to(report)
 
     def _wait(self) -> None:
+        self.part.note("waiting")
         try:
             with self._hold(self._stop, inf):
-                try:
-                    for component in self._components:
-                        component.start()
-                    self._stop.wait()
-                finally:
-                    for component in reversed(self._components):
-                        component.stop()
+                self._lead()
         except TableBusyError:
-            return  # stopped while another process held it
+            pass  # stopped while another process held it
+        except Exception as error:
+            self.part.fail(describe_error(error))
+            self.defect = error
+            return
+        self.part.note("stopped")
+
+    def _lead(self) -> None:
+        self.part.note("running")
+        try:
+            for component in self._components:
+                component.report_to(self._board)
+                component.start()
+            self._stop.wait()
+        finally:
+            for component in reversed(self._components):
+                component.stop()

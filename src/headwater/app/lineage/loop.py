@@ -163,11 +163,13 @@ class LineageLoop(BackgroundLoop):
         if not self._is_silent:
             where = self._config.url or str(self._config.file)
             log.warning("lineage collector unavailable; retrying", collector=where, error=refusal.text)
+        self.part.retry(refusal.text)
         self._is_silent = True
 
     def _note_answer(self) -> None:
         if self._is_silent:
             log.info("lineage collector available again", dropped=self._dropped)
+        self.part.note("running")
         self._is_silent, self._dropped = False, 0
 
     def _drop_all(self) -> None:

@@ -62,6 +62,8 @@ class GaugeLoop(BackgroundLoop):
                 metrics.set("lag_seconds", math.nan, table=name)
             else:
                 self._failing.discard(name)
+                if not self._failing:
+                    self.part.note("running")
                 metrics.set("lag_events", lag.count, table=name)
                 metrics.set("lag_seconds", lag.seconds, table=name)
 
@@ -70,3 +72,4 @@ class GaugeLoop(BackgroundLoop):
         if table not in self._failing:
             self._failing.add(table)
             log.warning("table lag unavailable", table=table, error=error.message)
+        self.part.retry(f"table {table}: {error.message}")

@@ -178,7 +178,9 @@ class RetryLoop(BackgroundLoop):
             try:
                 if asked := self._redrive.ask_for_due():
                     log.info("retrying quarantined objects", objects=asked)
+                self.part.note("running")
             except HeadwaterError as error:
+                self.part.retry(error.message)
                 log.warning("cannot read quarantine; retrying", error=error.message, hint=error.hint)
 
 

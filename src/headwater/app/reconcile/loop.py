@@ -28,9 +28,16 @@ class ReconcileLoop(BackgroundLoop):
     def work(self, stop: threading.Event) -> None:
         """Run passes as they become due."""
         try:
-            self._reconcile.run(stop, self._captured_until)
+            self._reconcile.run(stop, self._captured_until, self._note_pass)
         except HeadwaterError as error:
+            self.part.fail(error.message)
             log.warning("reconcile disabled for this run", error=error.message, hint=error.hint)
+
+    def _note_pass(self, error: HeadwaterError | None) -> None:
+        if error is None:
+            self.part.note("running")
+        else:
+            self.part.retry(error.message)
 
     def backfill(self, stop: threading.Event) -> None:
         """Run a pass if one is due."""

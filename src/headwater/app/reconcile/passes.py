@@ -25,7 +25,7 @@ from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import find_last_finished
 from headwater.config.source import S3SourceConfig
-from headwater.errors import ConfigError, SourceError, UsageError
+from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.lake.layout import reconciles_path, table_path
 from headwater.lake.table import Table
@@ -200,16 +200,31 @@ class Reconcile:
             return None
         return self.run_pass(stop, settle=find_last_finished(passes) is not None)
 
-    def run(self, stop: threading.Event, captured_until: CapturedUntil) -> None:
-        """Run passes until `stop` is set, see `PassSchedule`. Raises `LakeError` before the first one
-        only."""
+    def run(
+        self,
+        stop: threading.Event,
+        captured_until: CapturedUntil,
+        on_pass: Callable[[HeadwaterError | None], None] = lambda _error: None,
+    ) -> None:
+        """Run passes until `stop` is set, see `PassSchedule`. `on_pass` receives the error of each pass, or
+        None. Raises `LakeError` before the first one only."""
         self._note_start()
+
+        def run_pass(stop: threading.Event, until: datetime) -> ReconcilePass:
+            done = self.run_pass(stop, captured_until=until).done
+            on_pass(None)
+            return done
+
+        def note_failure(error: HeadwaterError) -> None:
+            self.count_failure()
+            on_pass(error)
+
         schedule = PassSchedule(
-            lambda stop, until: self.run_pass(stop, captured_until=until).done,
+            run_pass,
             self.list_passes,
             self._config,
             self._clock,
-            on_failure=lambda _error: self.count_failure(),
+            on_failure=note_failure,
             is_watched=self._is_watched,
         )
         schedule.run(stop, captured_until)

@@ -96,12 +96,14 @@ class IndexLoop(BackgroundLoop):
                 self._note(report)
         except HeadwaterError as error:
             self.failure = error
+            self.part.retry(error.message)
             self._count_failure(error)
             return False
         except Exception as error:
             self.note_defect(error)
             return False
         self.failure = self.defect = None
+        self.part.note("running")
         return True
 
     def _count_failure(self, error: HeadwaterError) -> None:

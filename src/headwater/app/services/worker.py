@@ -2,7 +2,7 @@
 loop."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -31,14 +31,20 @@ class PassReport:
 
 
 class ServicesWorker:
-    """Use one object for one run. `on_pass` is called for each pass that did anything."""
+    """Use one object for one run. `on_pass` is called for each pass that did anything, `on_failures` with the
+    errors of each pass, by table."""
 
     def __init__(
-        self, app: App, tables: Sequence[str], on_pass: Callable[[PassReport], None] = lambda _: None
+        self,
+        app: App,
+        tables: Sequence[str],
+        on_pass: Callable[[PassReport], None] = lambda _: None,
+        on_failures: Callable[[Mapping[str, HeadwaterError]], None] = lambda _: None,
     ) -> None:
         self._app = app
         self._tables = tables
         self._on_pass = on_pass
+        self._on_failures = on_failures
 
     def run_pass(self) -> PassReport:
         """Run one pass through all tables. A table that does not exist yet is skipped."""
@@ -54,6 +60,7 @@ class ServicesWorker:
         while not stop.is_set():
             report = self.run_pass()
             self._app.check_session()
+            self._on_failures(report.failures)
             for name, error in report.failures.items():
                 log.warning(
                     "table maintenance failed; retrying", table=name, error=error.message, hint=error.hint

@@ -14,6 +14,8 @@ from headwater.lake.layout import list_tables
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.writers.lease import Lease, Role
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
+from headwater.observability.part_board import PartBoard
+from headwater.observability.part_state import LEASE
 
 if TYPE_CHECKING:
     from headwater.config.table import TableConfig
@@ -42,16 +44,32 @@ _UNEXPECTED = frozenset(
 
 @contextmanager
 def hold_for_run(
-    settings: Settings, roles: Roles, stop: threading.Event, *, once: bool
+    settings: Settings,
+    roles: Roles,
+    stop: threading.Event,
+    board: PartBoard | None = None,
+    *,
+    once: bool,
 ) -> Iterator[WriterLease]:
     """Hold the lease of a `run` with these roles: no other process takes on the same for the same tables.
+    The lease publishes the states of the `board`.
 
     With a lock, a continuous run waits for the previous one to end, and takes over from there. Sets `stop`
     when another process considers this one dead. Raises `TableBusyError`.
     """
     intent = _build_run_intent(settings, roles)
     waits = (_ONCE_PATIENCE if once else inf) if intent.is_locked else Patience().seconds
-    with _build(settings, intent, stop.set).entered(Patience(waits, _log_waiting), stop) as lease:
+    board = board or PartBoard()
+    part = board.add(LEASE)
+    part.note("waiting")
+
+    def end_run() -> None:
+        part.fail("the lease expired, and another process may have taken over", "lost")
+        stop.set()
+
+    with _build(settings, intent, end_run).entered(Patience(waits, _log_waiting), stop) as lease:
+        part.note("up")
+        board.subscribe(lease.note_part)
         yield lease
 
 

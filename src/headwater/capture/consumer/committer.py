@@ -7,6 +7,7 @@ from typing import Protocol
 
 import structlog
 from tenacity import (
+    RetryCallState,
     Retrying,
     retry_if_exception,
     stop_after_delay,
@@ -22,6 +23,7 @@ from headwater.capture.consumer.options import ConsumerOptions
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import HeadwaterError, LakeError, LakeNotWritableError, TableNotFoundError
 from headwater.observability.crash_points import crash_point
+from headwater.observability.part_board import Part, build_part, describe_error
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -52,11 +54,13 @@ class Committer:
         append_quarantine: AppendQuarantine,
         options: ConsumerOptions,
         executor: Executor,
+        part: Part | None = None,
     ) -> None:
         self._append_events = append_events
         self._append_quarantine = append_quarantine
         self._options = options
         self._executor = executor
+        self._part = part or build_part("committer")
 
     def commit(self, batch: MessageBatch, stop: threading.Event) -> int:
         """Commit the whole batch durably; return the number of events already in the table.
@@ -64,6 +68,16 @@ class Committer:
         Raises `HeadwaterError` if a commit cannot succeed, has failed for `commit_patience` seconds, or
         fails after `stop` is set.
         """
+        self._part.note("working")
+        try:
+            duplicates = self._commit_all(batch, stop)
+        except Exception as error:
+            self._part.fail(describe_error(error))
+            raise
+        self._part.note("waiting")
+        return duplicates
+
+    def _commit_all(self, batch: MessageBatch, stop: threading.Event) -> int:
         events, items = list(batch.events.values()), list(batch.quarantine.values())
         appended: Appended | None = None
         quarantined = self._executor.submit(self._commit_quarantine, items, stop) if items else None
@@ -91,14 +105,15 @@ class Committer:
             stop=stop_any(stop_after_delay(self._options.commit_patience), stop_when_event_set(stop)),
             wait=wait_random_exponential(multiplier=self._options.commit_pause, max=10),
             sleep=sleep_using_event(stop),
-            before_sleep=lambda state: log.warning(
-                "commit failed; retrying",
-                attempt=state.attempt_number,
-                error=str(state.outcome and state.outcome.exception()),
-            ),
+            before_sleep=self._note_attempt,
             reraise=True,
         )
         return attempts(commit)
+
+    def _note_attempt(self, state: RetryCallState) -> None:
+        error = str(state.outcome and state.outcome.exception())
+        log.warning("commit failed; retrying", attempt=state.attempt_number, error=error)
+        self._part.retry(error)
 
 
 def _may_pass(error: BaseException) -> bool:

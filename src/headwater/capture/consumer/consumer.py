@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -24,11 +25,13 @@ from headwater.errors import (
 )
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
+from headwater.observability.part_board import PartBoard
 from headwater.sources.message_parser import parse_message
 from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
 
+_PARTS = ("receivers", "committer", "deleter", "heartbeat")
 # Margin above the longest visibility timeout for the messages of a dead predecessor.
 _PREDECESSOR_SECONDS = 5.0
 
@@ -69,8 +72,16 @@ class Consumer:
         self._intake: Intake | None = None
         self._predecessor_until = 0.0
         quarantine_executor = ThreadPoolExecutor(1, thread_name_prefix="quarantine")
-        self._committer = Committer(append_events, append_quarantine, options, quarantine_executor)
+        self._build_committer = partial(
+            Committer, append_events, append_quarantine, options, quarantine_executor
+        )
         self._demand: Demand = "some"
+        self.report_to(PartBoard())
+
+    def report_to(self, board: PartBoard) -> None:
+        """Report the states of the threads to the board. Call it before `run`."""
+        self._parts = {name: board.add(f"capture-{name}") for name in _PARTS}
+        self._committer = self._build_committer(part=self._parts["committer"])
 
     @property
     def stats(self) -> CaptureStats:
@@ -170,10 +181,8 @@ class Consumer:
         self._intake = intake
         hidden_seconds = choose_extension(options.visibility_timeout)
         self._predecessor_until = self._clock.monotonic() + hidden_seconds + _PREDECESSOR_SECONDS
-        deleter = Deleter(self._queue, intake, self._stats, options.delete_threads)
-        heartbeat = Heartbeat(
-            self._queue, intake, self._stats, self._clock, visibility_timeout=options.visibility_timeout
-        )
+        deleter = Deleter(self._queue, intake, self._stats, options.delete_threads, self._parts["deleter"])
+        heartbeat = self._build_heartbeat(intake)
         receivers = Receivers(
             self._queue,
             intake,
@@ -181,6 +190,7 @@ class Consumer:
             wait_seconds=wait_seconds,
             patience=options.receive_patience,
             delete=deleter.submit,
+            part=self._parts["receivers"],
         )
         heartbeat.start()
         receivers.start(options.receivers)
@@ -196,6 +206,16 @@ class Consumer:
             self._end(intake, receivers, deleter, heartbeat)
         if intake.failure:
             raise intake.failure
+
+    def _build_heartbeat(self, intake: Intake) -> Heartbeat:
+        return Heartbeat(
+            self._queue,
+            intake,
+            self._stats,
+            self._clock,
+            visibility_timeout=self._options.visibility_timeout,
+            part=self._parts["heartbeat"],
+        )
 
     def _end(self, intake: Intake, receivers: Receivers, deleter: Deleter, heartbeat: Heartbeat) -> None:
         intake.close()

@@ -10,6 +10,7 @@ from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.stats import StatsCounter
 from headwater.errors import SourceError
 from headwater.observability.crash_points import crash_point
+from headwater.observability.part_board import Part, build_part, describe_error
 from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -23,11 +24,15 @@ class Deleter:
     redelivered, recognised as duplicates, and deleted then.
     """
 
-    def __init__(self, queue: Queue, intake: Intake, stats: StatsCounter, threads: int) -> None:
+    def __init__(
+        self, queue: Queue, intake: Intake, stats: StatsCounter, threads: int, part: Part | None = None
+    ) -> None:
         self._queue = queue
         self._intake = intake
         self._stats = stats
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="delete")
+        self._part = part or build_part("deleter")
+        self._part.note("running")
         self._running: set[Future[None]] = set()
         self._lock = threading.Lock()
 
@@ -57,18 +62,32 @@ class Deleter:
     def close(self) -> None:
         """Wait for submitted deletions and end the threads."""
         self._pool.shutdown(wait=True)
+        self._part.note("stopped")
 
     def _delete(self, message_ids: Sequence[str]) -> None:
-        delete_messages(self._queue, self._intake, self._stats, message_ids)
+        try:
+            failure = delete_messages(self._queue, self._intake, self._stats, message_ids)
+        except Exception as error:
+            # The pool would keep it in a future whose result is never read, and the messages would stay held.
+            log.exception("message deletion failed unexpectedly", messages=len(message_ids))
+            self._intake.end_deletion(self._intake.handles(message_ids))
+            failure = describe_error(error)
+        if failure:
+            self._part.retry(failure)
+        else:
+            self._part.note("running")
 
 
-def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_ids: Sequence[str]) -> None:
-    """Delete committed messages; retry a few times for messages redelivered in the meantime."""
-    left = list(message_ids)
+def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_ids: Sequence[str]) -> str:
+    """Delete committed messages; retry a few times for messages redelivered in the meantime.
+
+    Returns why some of them could not be deleted; empty if all were.
+    """
+    left, failure = list(message_ids), ""
     for _ in range(_ROUNDS):
         used = intake.handles(left)
         if not used:
-            return
+            break
         try:
             failed = queue.ack(used)
         except SourceError as error:
@@ -79,8 +98,10 @@ def delete_messages(queue: Queue, intake: Intake, stats: StatsCounter, message_i
         lost = failed.keys() - set(left)
         if lost:
             stats.add("deletes_failed", len(lost))
+            failure = failed[next(iter(lost))]
             log.warning(
                 "message deletion failed; redeliveries will be deduplicated",
                 messages=len(lost),
-                reason=failed[next(iter(lost))],
+                reason=failure,
             )
+    return failure

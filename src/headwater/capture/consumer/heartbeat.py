@@ -10,6 +10,7 @@ from headwater.capture.consumer.intake import Intake
 from headwater.capture.consumer.stats import StatsCounter
 from headwater.errors import SourceError
 from headwater.observability.clock import Clock
+from headwater.observability.part_board import Part, build_part
 from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -21,12 +22,20 @@ class Heartbeat:
     """A thread that extends each message's visibility after a third of the timeout, for a longer one."""
 
     def __init__(
-        self, queue: Queue, intake: Intake, stats: StatsCounter, clock: Clock, *, visibility_timeout: int
+        self,
+        queue: Queue,
+        intake: Intake,
+        stats: StatsCounter,
+        clock: Clock,
+        *,
+        visibility_timeout: int,
+        part: Part | None = None,
     ) -> None:
         self._queue = queue
         self._intake = intake
         self._stats = stats
         self._clock = clock
+        self._part = part or build_part("heartbeat")
         self._extension_seconds = int(choose_extension(visibility_timeout))
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -39,8 +48,9 @@ class Heartbeat:
         self._thread.join()
 
     def _run(self) -> None:
-        while (due := self._intake.wait_for_heartbeat()) is not None:
-            self.extend(due)
+        with self._part.reporting():
+            while (due := self._intake.wait_for_heartbeat()) is not None:
+                self.extend(due)
 
     def extend(self, due: Mapping[str, str]) -> None:
         """Hide the messages with these handles for longer; a failed one is soon due again."""
@@ -50,8 +60,10 @@ class Heartbeat:
         except SourceError as error:
             self._stats.add("extensions_failed", len(due))
             log.warning("visibility extension failed; retrying", error=error.message)
+            self._part.retry(error.message)
             self._intake.pause_heartbeat(_PAUSE_AFTER_FAILURE)
             return
+        self._part.note("running")
         self._intake.end_heartbeat(due, failed, at)
         self._stats.add("extended", len(due) - len(failed))
         self._stats.add("extensions_failed", len(failed))

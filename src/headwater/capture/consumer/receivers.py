@@ -9,6 +9,7 @@ from headwater.capture.consumer.intake import Intake
 from headwater.errors import SourceError
 from headwater.observability.clock import Clock
 from headwater.observability.crash_points import crash_point
+from headwater.observability.part_board import Part, build_part, describe_error
 from headwater.sources.queue import Message, Queue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -36,6 +37,7 @@ class Receivers:
         wait_seconds: float,
         patience: float,
         delete: Callable[[Sequence[str]], None],
+        part: Part | None = None,
     ) -> None:
         self._queue = queue
         self._intake = intake
@@ -43,6 +45,7 @@ class Receivers:
         self._wait_seconds = wait_seconds
         self._patience = patience
         self._delete = delete
+        self._part = part or build_part("receivers")
         self._started = clock.monotonic()
         self._has_answered = False
         self._threads: list[threading.Thread] = []
@@ -67,6 +70,7 @@ class Receivers:
 
     def _run(self, index: int) -> None:
         pause = _SHORTEST_PAUSE
+        self._part.note("running")
         try:
             while asked := self._intake.wait_for_turn(index):
                 started = self._clock.monotonic()
@@ -79,7 +83,10 @@ class Receivers:
                     self._intake.pause(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE if failed else _LONGEST_IDLE_PAUSE)
         except Exception as error:  # a thread that died silently would look like an idle queue
+            self._part.fail(describe_error(error))
             self._intake.fail(error)
+        else:
+            self._part.note("stopped")
 
     def poll(self, asked: int) -> Sequence[Message] | None:
         """Receive once and pass the messages on; return None after a transient failure."""
@@ -99,7 +106,9 @@ class Receivers:
             if not error.retryable or is_hopeless:
                 raise
             log.warning("queue unavailable; retrying", error=error.message)
+            self._part.retry(error.message)
             return None
+        self._part.note("running")
         self._has_answered = True
         return messages
 

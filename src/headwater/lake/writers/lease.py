@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from headwater.lake.writers.process import Process
+from headwater.observability.part_state import PartState
 
 Role = Literal["run", "service"]
 SILENT_SECONDS = 60.0
@@ -19,8 +20,7 @@ class Lease:
 
     `tables` are those that no other writer may write, `shared` those that others may share.
     `processes` are the process itself and its JVM, which may complete a commit after the former was killed.
-    `alone` excludes all other writers, regardless of locks. `failures` holds the last error of each table
-    whose batches fail.
+    `alone` excludes all other writers, regardless of locks. `parts` are the states of the parts of a run.
     """
 
     token: str
@@ -31,12 +31,12 @@ class Lease:
     place: str
     processes: tuple[Process, ...]
     since: str
-    failures: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, PartState] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the content of the lease file."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(asdict(self), default=datetime.isoformat).encode()
 
     @property
     def machine(self) -> str:
@@ -48,15 +48,24 @@ class Lease:
         return f"{self.command} (process {self.processes[0].number} on {self.machine}, since {self.since})"
 
 
+_FIELDS = frozenset(member.name for member in fields(Lease))
+
+
 def parse_lease(content: bytes) -> Lease | None:
     """Parse the output of `Lease.to_bytes`; None for invalid content or a file that is being written."""
     try:
         data = json.loads(content)
-        processes = tuple(Process(**process) for process in data.pop("processes"))
-        tables, shared = (tuple(data.pop(name, ())) for name in ("tables", "shared"))
-        return Lease(tables=tables, shared=shared, processes=processes, **data)
+        data["processes"] = tuple(Process(**process) for process in data["processes"])
+        data |= {name: tuple(data.get(name, ())) for name in ("tables", "shared")}
+        data["parts"] = {name: _parse_part(part) for name, part in data.get("parts", {}).items()}
+        # Of another release: fields that this one does not know do not matter to it.
+        return Lease(**{name: value for name, value in data.items() if name in _FIELDS})
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _parse_part(data: dict[str, Any]) -> PartState:
+    return PartState(**{**data, "since": datetime.fromisoformat(data["since"])})
 
 
 def is_alive(lease: Lease | None, place: str, silent_seconds: float) -> bool:

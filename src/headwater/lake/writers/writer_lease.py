@@ -10,16 +10,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import structlog
 
 from headwater.errors import TableBusyError
-from headwater.lake.layout import writers_path
-from headwater.lake.snapshot_reader import to_uri
-from headwater.lake.table_files import open_file_system
 from headwater.lake.writers.lease import (
     Lease,
     Role,
@@ -27,14 +24,17 @@ from headwater.lake.writers.lease import (
     find_contested,
     is_alive,
     name_tables,
-    parse_lease,
     write_time,
 )
+from headwater.lake.writers.lease_store import LeaseStore
 from headwater.lake.writers.process import Process, find_process, find_process_scope
+from headwater.observability.part_state import PartState
 
 log = structlog.stdlib.get_logger(__name__)
 
 _RENEW_SECONDS = 10.0
+_PUBLISH_SECONDS = 5.0
+"""Minimum time between two renewals: states of parts may change many times a second."""
 _POLL_SECONDS = 0.5
 
 
@@ -61,68 +61,6 @@ class Intent:
     shared: tuple[str, ...] = ()
 
 
-class LeaseStore:
-    """The folder of leases in a lake. All methods raise `OSError`."""
-
-    def __init__(self, lake: str, storage_options: Mapping[str, str]) -> None:
-        self._system, self._root = open_file_system(to_uri(writers_path(lake)), storage_options)
-
-    def write(self, lease: Lease) -> None:
-        """Write or renew a lease."""
-        if self._system.type_name == "local":
-            self._system.create_dir(self._root, recursive=True)
-        with self._system.open_output_stream(self._path(lease.token)) as file:
-            file.write(lease.to_bytes())
-
-    def has(self, token: str) -> bool:
-        """True if the lease still exists."""
-        return bool(self._system.get_file_info(self._path(token)).is_file)
-
-    def remove(self, token: str) -> None:
-        """Delete a lease. Idempotent."""
-        if self.has(token):
-            with suppress(FileNotFoundError):
-                self._system.delete_file(self._path(token))
-
-    def read_others(self, mine: Lease) -> Iterator[tuple[str, Lease | None, float]]:
-        """Yield token, lease and seconds since renewal of other writers, by the file system's clock.
-
-        Raises `FileNotFoundError` if the own lease is missing.
-        """
-        from pyarrow.fs import FileSelector
-
-        files = {file.base_name: file for file in self._system.get_file_info(FileSelector(self._root))}
-        own = files.pop(_name(mine.token), None)
-        if own is None:
-            raise FileNotFoundError(self._path(mine.token))
-        for name, file in files.items():
-            if name.endswith(".json"):
-                token = name.removesuffix(".json")
-                silent = (own.mtime - file.mtime).total_seconds()
-                yield token, self._read(token), silent
-
-    def read_living(self) -> Iterator[Lease]:
-        """Yield the leases of active writers; none for a lake without leases."""
-        from pyarrow.fs import FileSelector
-
-        place, now = find_process_scope(), datetime.now(timezone.utc)
-        for file in self._system.get_file_info(FileSelector(self._root, allow_not_found=True)):
-            if file.base_name.endswith(".json"):
-                lease = self._read(file.base_name.removesuffix(".json"))
-                if lease and is_alive(lease, place, (now - file.mtime).total_seconds()):
-                    yield lease
-
-    def _read(self, token: str) -> Lease | None:
-        try:
-            with self._system.open_input_file(self._path(token)) as file:
-                return parse_lease(file.read())
-        except FileNotFoundError:
-            return None
-
-    def _path(self, token: str) -> str:
-        return f"{self._root}/{_name(token)}"
-
-
 class WriterLease:
     """A context manager that holds a lease; inside, no conflicting writer is active.
 
@@ -143,6 +81,9 @@ class WriterLease:
         self._store: LeaseStore | None = None
         self._lease = _build_lease(intent)
         self._lock = threading.Lock()
+        self._parts: dict[str, PartState] = {}
+        self._parts_lock = threading.Lock()
+        self._changed = threading.Event()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._on_lost = on_lost
@@ -172,6 +113,7 @@ class WriterLease:
             yield self
         finally:
             self._ended.set()
+            self._changed.set()
             if self._thread is not None:
                 self._thread.join()
             with self._lock:
@@ -193,20 +135,13 @@ class WriterLease:
             return
         with self._lock:
             self._lease = replace(self._lease, processes=(*self._lease.processes, found))
-            self._store.write(self._lease)
+            self._write(self._store)
 
-    def note_failure(self, table: str, error: str) -> None:
-        """Publish the error of a table's failing batches for `status`; an empty error clears it."""
-        with self._lock:
-            failures = {name: text for name, text in self._lease.failures.items() if name != table}
-            failures |= {table: error} if error else {}
-            if self._store is None or failures == self._lease.failures:
-                return
-            self._lease = replace(self._lease, failures=failures)
-            try:
-                self._store.write(self._lease)
-            except OSError as failure:
-                log.warning("lease renewal failed", error=str(failure))
+    def note_part(self, name: str, state: PartState) -> None:
+        """Publish the state of a part of this run for `status`, with the next renewal. Returns at once."""
+        with self._parts_lock:
+            self._parts[name] = state
+        self._changed.set()
 
     def _enter(self, store: LeaseStore, patience: Patience, stop: threading.Event) -> None:
         deadline = time.monotonic() + patience.seconds
@@ -240,7 +175,16 @@ class WriterLease:
         )
 
     def _renew(self, store: LeaseStore) -> None:
-        while not self._ended.wait(_RENEW_SECONDS):
+        due = time.monotonic() + _RENEW_SECONDS
+        while not self._ended.is_set():
+            self._changed.wait(max(0.0, due - time.monotonic()))
+            self._changed.clear()
+            if self._ended.is_set():
+                return
+            if time.monotonic() < due and not self._has_news():
+                self._ended.wait(_PUBLISH_SECONDS)
+                continue
+            due = time.monotonic() + _RENEW_SECONDS
             try:
                 with self._lock:
                     if not store.has(self._lease.token):
@@ -249,9 +193,24 @@ class WriterLease:
                         self.lost.set()
                         self._on_lost()
                         return
-                    store.write(self._lease)
+                    self._write(store)
             except OSError as error:
                 log.warning("lease renewal failed", error=str(error))
+            self._ended.wait(_PUBLISH_SECONDS)
+
+    def _has_news(self) -> bool:
+        """True if the published parts differ in more than time, which also changes while a table is idle."""
+        with self._parts_lock:
+            return _drop_times(self._parts) != _drop_times(self._lease.parts)
+
+    def _write(self, store: LeaseStore) -> None:
+        with self._parts_lock:
+            self._lease = replace(self._lease, parts=dict(self._parts))
+        store.write(self._lease)
+
+
+def _drop_times(parts: Mapping[str, PartState]) -> dict[str, tuple[object, ...]]:
+    return {name: (state.status, state.error, state.attempt) for name, state in parts.items()}
 
 
 def read_writers(lake: str, storage_options: Mapping[str, str]) -> list[Lease]:
@@ -290,7 +249,3 @@ def _build_lease(intent: Intent) -> Lease:
         since=since,
         shared=intent.shared,
     )
-
-
-def _name(token: str) -> str:
-    return f"{token}.json"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from headwater.app.components import BackgroundLoop, RunReport
 from headwater.capture.consumer import CaptureStats
 from headwater.errors import SourceUnavailableError
+from headwater.observability.part_board import PartBoard
 from tests.fixtures.waiting import wait_until
 
 
@@ -37,6 +38,17 @@ def test_stopping_waits_for_the_work_and_may_be_repeated() -> None:
     assert loop.defect is None
 
 
+def test_its_state_is_reported_from_the_start_to_the_end() -> None:
+    board, may_end = PartBoard(), threading.Event()
+    loop = Working(lambda _: may_end.wait(10) and None)
+    loop.report_to(board)
+    assert board.read()["working"].status == "starting"
+    loop.start()
+    wait_until(lambda: board.read()["working"].status == "running")
+    may_end.set()
+    wait_until(lambda: board.read()["working"].status == "stopped")
+
+
 def test_one_that_never_started_can_be_stopped() -> None:
     Working(fail).stop()
 
@@ -46,6 +58,14 @@ def test_a_defect_is_kept() -> None:
     loop.start()
     wait_until(lambda: loop.defect is not None)
     assert str(loop.defect) == "wrong"
+
+
+def test_a_dead_loop_is_on_the_board() -> None:
+    board, loop = PartBoard(), Working(fail)
+    loop.report_to(board)
+    loop.start()
+    wait_until(lambda: board.read()["working"].is_dead)
+    assert board.read()["working"].error == "wrong"
 
 
 def test_failures_of_a_dying_jvm_are_no_defects() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
-from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease, read_writers
+from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 AT_ONCE = Patience(0)
 
@@ -153,6 +153,7 @@ def test_incomplete_lease_is_of_an_unknown_writer(tmp_path):
 
 def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
     monkeypatch.setattr("headwater.lake.writers.writer_lease._RENEW_SECONDS", 0.05)
+    monkeypatch.setattr("headwater.lake.writers.writer_lease._PUBLISH_SECONDS", 0.05)
     notified = []
     lease = WriterLease(str(tmp_path), {}, Intent("run", "run", ("orders",)), lambda: notified.append(1))
     with lease.entered(AT_ONCE):
@@ -163,20 +164,3 @@ def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
         with pytest.raises(TableBusyError, match="another process may have taken over"):
             lease.check()
     assert notified == [1]
-
-
-def test_tables_that_fail_are_seen_from_outside_while_their_run_is_active(tmp_path):
-    assert read_failures(tmp_path) == {}
-    lease = WriterLease(str(tmp_path), {}, Intent("run", "run", ("orders", "clicks")))
-    with lease.entered(AT_ONCE):
-        lease.note_failure("orders", "no space left")
-        lease.note_failure("clicks", "")
-        assert read_failures(tmp_path) == {"orders": "no space left"}
-        lease.note_failure("orders", "")
-        assert read_failures(tmp_path) == {}
-        lease.note_failure("orders", "no space left")
-    assert read_failures(tmp_path) == {}
-
-
-def read_failures(lake: Path) -> dict[str, str]:
-    return {table: error for lease in read_writers(str(lake), {}) for table, error in lease.failures.items()}
