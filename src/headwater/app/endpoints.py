@@ -17,8 +17,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 @contextmanager
-def serve_endpoints(address: ListenAddress | None, board: PartBoard) -> Iterator[Metrics | None]:
+def serve_endpoints(
+    address: ListenAddress | None, board: PartBoard, fresh_seconds: float = 0
+) -> Iterator[Metrics | None]:
     """Serve metrics and the states of the board inside the block; yields the metrics.
+
+    Objects that are committed within `fresh_seconds` have a bucket of their own; 0: none.
 
     Without an address nothing is served, and None is yielded. Raises `PlatformError` if the address cannot
     be used: a service manager then starts the run again, because the port may be free later.
@@ -27,7 +31,7 @@ def serve_endpoints(address: ListenAddress | None, board: PartBoard) -> Iterator
         yield None
         return
     registry = CollectorRegistry()
-    metrics = Metrics(registry)
+    metrics = Metrics(registry, {"freshness_seconds": fresh_seconds} if fresh_seconds else {})
     try:
         endpoints = Endpoints(address.host, address.port, board, registry)
     except OSError as error:

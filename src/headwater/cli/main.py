@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "run": ("run", "Capture events and ingest objects into every table, continuously or once."),
         "status": ("status", "Show events, lag, quarantine and the last commit of every table."),
+        "alerts": (
+            "alerts",
+            "Print Prometheus alerting rules for the objectives in `slo`, as YAML.",
+        ),
         "verify": (
             "objects.verify",
             "Compare the bucket with the events, the ledger and the rows of every table.",

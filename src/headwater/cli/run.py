@@ -141,7 +141,7 @@ def _run_until_stopped(
     board.add(SESSION)
     with ExitStack() as stack:
         # Before the lease: a standby that waits for it is alive, and not ready.
-        metrics = stack.enter_context(serve_endpoints(address, board))
+        metrics = stack.enter_context(serve_endpoints(address, board, settings.slo.fresh))
         try:
             lease = stack.enter_context(hold_for_run(settings, roles, stop, board, once=once))
         except TableBusyError:

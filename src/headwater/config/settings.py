@@ -19,6 +19,7 @@ from headwater.config.observability import ObservabilityConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError, TextMap
+from headwater.config.slo import SloConfig
 from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
 from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
@@ -135,6 +136,10 @@ class Settings(Section):
     )
     observability: ObservabilityConfig = Field(
         ObservabilityConfig(), description="How a run can be watched from outside."
+    )
+    slo: SloConfig = Field(
+        SloConfig(),
+        description="Service level objectives, from which `headwater alerts` builds alerting rules.",
     )
     spark: SparkConfig = Field(SparkConfig(), description="Settings of the Spark session.")
 

@@ -25,10 +25,8 @@ at `/metrics`. Gauges of the queue and of tables are refreshed every five second
 refresh takes longer than half a second. A gauge is absent until a process knows its value, and `NaN` while
 the value is unavailable.
 
-Alert on `headwater_part_up == 0` (a table or a background loop has failed), on `headwater_lag_seconds`
-(a table falls behind), on the rates of
-`headwater_batches_failed_total` and `headwater_objects_failed_total`, and on
-`headwater_reconcile_differences_total` (notifications were lost).
+`headwater alerts` prints alerting rules and a dashboard for these metrics:
+[set up alerts](../how-to/alerts.md).
 """
 
 

@@ -1,6 +1,8 @@
 """A thin layer on prometheus_client: metrics by closed names, in a registry passed in."""
 
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -16,15 +18,23 @@ from headwater.observability.metric_names import (
 NAMESPACE = "headwater"
 
 
+def format_bucket(seconds: float) -> str:
+    """Return the label `le` of a bucket as it is exposed; for less than a million seconds."""
+    return str(float(seconds))
+
+
 class Metrics:
     """All metrics of one process. Thread-safe. Labels must be exactly those of the definition.
 
-    A gauge is registered once it is set: an unmeasured zero would look like a measurement.
+    A gauge is registered once it is set: an unmeasured zero would look like a measurement. `limits` adds a
+    bucket to a histogram, so that observations up to this limit can be counted exactly.
 
     Raises `ValueError` for missing or extra labels, and for a second set in one registry.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, limits: Mapping[HistogramName, float] = MappingProxyType({})
+    ) -> None:
         self.registry = registry
         self._lock = threading.Lock()
         self._registered: set[GaugeName] = set()
@@ -38,7 +48,12 @@ class Metrics:
         }
         self._histograms = {
             name: Histogram(
-                name, what.help, what.labels, namespace=NAMESPACE, registry=registry, buckets=what.buckets
+                name,
+                what.help,
+                what.labels,
+                namespace=NAMESPACE,
+                registry=registry,
+                buckets=sorted({*what.buckets, *([limits[name]] if name in limits else [])}),
             )
             for name, what in HISTOGRAMS.items()
         }

@@ -1,0 +1,1 @@
+"""Alerting rules and a dashboard, built from the names of the metrics."""
