@@ -37,6 +37,7 @@ BENCHMARKS = (
     "incremental_read",
     "cdc_read",
     "sql_no_jvm",
+    "operations",
     "help_cpu",
     "services_overhead",
     "verify",
