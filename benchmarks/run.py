@@ -38,6 +38,7 @@ BENCHMARKS = (
     "cdc_read",
     "sql_no_jvm",
     "operations",
+    "index_types",
     "help_cpu",
     "services_overhead",
     "verify",
