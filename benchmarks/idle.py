@@ -20,7 +20,7 @@ from headwater.demo.landing_zone import build_clients, create_landing_zone
 ALLOWED_FRACTION = 0.05
 MEASURED_SECONDS = sized(60, 4)
 # The ledger is written up to half a minute after the rows.
-SETTLE_SECONDS = sized(45, 2)
+SETTLE_SECONDS = 45
 TABLES = {"orders": {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}}
 _START_SECONDS = 120
 

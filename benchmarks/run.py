@@ -39,6 +39,7 @@ BENCHMARKS = (
     "sql_no_jvm",
     "operations",
     "index_types",
+    "table_types",
     "help_cpu",
     "services_overhead",
     "verify",
