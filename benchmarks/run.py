@@ -40,6 +40,7 @@ BENCHMARKS = (
     "operations",
     "index_types",
     "table_types",
+    "snapshot_vs_read_optimized",
     "help_cpu",
     "services_overhead",
     "verify",

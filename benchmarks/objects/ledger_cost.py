@@ -30,7 +30,7 @@ from headwater.lake.table import Table
 
 BATCH = sized(25, 5)
 BATCHES = sized(40, 3)
-WARM_UP = sized(5, 1)
+WARM_UP = sized(5, 2)
 PAIRS = sized(3, 1)
 TABLES = {"orders": {"path": "orders/**/*.json", "mode": "mirror"}}
 

@@ -27,7 +27,7 @@ from headwater.sources.local.lister import build_file_etag
 from headwater.sources.memory.queue import MemoryQueue
 
 # With the bad ones as many batches as without: one more, of a few objects, would be most of the difference.
-GOOD = sized(19_000, 190)
+GOOD = sized(19_000, 200)
 WARM_UP = sized(1_000, 100)
 PAIRS = sized(3, 1)
 _ONE_IN = 100
