@@ -41,6 +41,7 @@ BENCHMARKS = (
     "index_types",
     "table_types",
     "snapshot_vs_read_optimized",
+    "layouts",
     "help_cpu",
     "services_overhead",
     "verify",
