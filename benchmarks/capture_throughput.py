@@ -19,6 +19,7 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app, use_emulator_credentials
 from benchmarks.rig.elasticmq import run_elasticmq
 from benchmarks.rig.notifications import BUCKET, load_queue
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.consumer import CommitReport, Consumer, build_options
 from headwater.demo.landing_zone import Clients, build_clients
@@ -27,9 +28,9 @@ from headwater.sources.registry import build_queue
 if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
-MESSAGES = 120_000
-WARM_UP = 40_000
-PAIRS = 3
+MESSAGES = sized(120_000, 500)
+WARM_UP = sized(40_000, 200)
+PAIRS = sized(3, 1)
 THREADS = 8
 _LIMIT_SECONDS = 120
 

@@ -15,6 +15,7 @@ from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.notifications import build_body
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.event_rows import EVENTS_SCHEMA, to_arrow
@@ -22,9 +23,9 @@ from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 from headwater.sources.message_parser import parse_message
 
-EVENTS = 10_000
-WARM_UP = 3
-PAIRS = 9
+EVENTS = sized(10_000, 100)
+WARM_UP = sized(3, 1)
+PAIRS = sized(9, 1)
 
 
 def run() -> BenchmarkResult:

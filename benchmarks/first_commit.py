@@ -22,13 +22,14 @@ from benchmarks.rig.apps import build_settings, write_config
 from benchmarks.rig.commits import list_commits, parse_completion
 from benchmarks.rig.orders import build_file
 from benchmarks.rig.plain_spark import build_upsert_options
+from benchmarks.sizes import sized
 from headwater.config.environment import read_environment
 from headwater.lake.layout import events_path
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.spark_settings import build_spark_settings
 
 FILE_BYTES = 10_000
-PAIRS = 3
+PAIRS = sized(3, 1)
 TABLES = {"orders": {"path": "orders/*.json", "record_key": "id", "ordering": "ts"}}
 
 

@@ -20,11 +20,12 @@ from benchmarks.rig.following import follow, read_timing
 from benchmarks.rig.notified_bucket import open_notified_bucket
 from benchmarks.rig.orders import iter_orders
 from benchmarks.rig.processes import wait_until
+from benchmarks.sizes import sized
 from headwater.demo.landing_zone import Clients
 
 A_SECOND = 20
-SECONDS = 120
-WARM_UP = 100
+SECONDS = sized(120, 5)
+WARM_UP = sized(100, 20)
 # About what comes in during one cycle of commits.
 ROWS_A_COMMIT = 40
 TABLES = {"orders": {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}}

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from benchmarks.pairs import choose_median, measure_pairs
 from benchmarks.result import BenchmarkResult
+from benchmarks.sizes import sized
 
-PAIRS = 5
-RUNS = 7
+PAIRS = sized(5, 1)
+RUNS = sized(7, 1)
 GOAL = 12
 
 

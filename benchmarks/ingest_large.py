@@ -15,13 +15,14 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.orders import announce_files, build_file
 from benchmarks.rig.plain_spark import read_and_write
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
-FILES = 10
-FILE_BYTES = 20_000_000
-PAIRS = 3
+FILES = sized(10, 2)
+FILE_BYTES = sized(20_000_000, 100_000)
+PAIRS = sized(3, 1)
 TABLE = {"path": "orders/*.json", "record_key": "id", "ordering": "ts"}
 _IDS_A_FILE = 1_000_000
 

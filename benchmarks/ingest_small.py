@@ -15,16 +15,17 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_emulator, build_settings, open_app, use_emulator_credentials
 from benchmarks.rig.objects import announce_objects, put_objects
 from benchmarks.rig.plain_spark import read_and_write
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.captured_event import CapturedEvent
 from headwater.demo.landing_zone import build_clients
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
-OBJECTS = 5_000
+OBJECTS = sized(5_000, 50)
 OBJECT_BYTES = 1_024
-WARM_UP = 100
-PAIRS = 3
+WARM_UP = sized(100, 10)
+PAIRS = sized(3, 1)
 TABLE = {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}
 
 

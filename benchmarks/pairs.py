@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from benchmarks.rig.processes import read_cpu_seconds
@@ -51,6 +51,24 @@ def measure_pairs(ours: Callable[[], float], floor: Callable[[], float], count: 
         )
         pairs.append(Pair(value, floor_value))
     return pairs
+
+
+def measure_turns(steps: Mapping[str, Callable[[], float]], floor: str, count: int) -> dict[str, Pair]:
+    """Run all steps `count` times, starting with another one each time.
+
+    Returns, for each step except `floor`, the pair with the median ratio to `floor` of the same turn.
+    """
+    names, turns = list(steps), []
+    for at in range(count):
+        first = at % len(names)
+        turns.append({name: steps[name]() for name in names[first:] + names[:first]})
+        shown = ", ".join(f"{name} {turns[-1][name]:.3f}" for name in names)
+        say(f"turn {at + 1} of {count}: {shown}")
+    return {
+        name: choose_median([Pair(turn[name], turn[floor]) for turn in turns])
+        for name in names
+        if name != floor
+    }
 
 
 def _with_cpu(measure: Callable[[], float]) -> tuple[float, float]:

@@ -10,7 +10,8 @@ class BenchmarkResult:
     """`value` and `floor` are in `unit`, from the same run; the goal is for their ratio.
 
     `broken` names a condition beside the figure that was not met (something was lost, a commit where
-    none should be): then the result is not ok, however good the ratio.
+    none should be): then the result is not ok, however good the ratio. `note` is a fact that a reader of the
+    figure needs.
     """
 
     name: str
@@ -20,6 +21,7 @@ class BenchmarkResult:
     goal: float
     better: Literal["higher", "lower"]
     broken: str = ""
+    note: str = ""
 
     @property
     def ratio(self) -> float:
@@ -33,16 +35,16 @@ class BenchmarkResult:
         return is_met and not self.broken
 
     def to_json(self) -> str:
-        """The result line: one JSON object with name, value, floor, unit, ratio, goal, better, ok."""
-        return json.dumps(
-            {
-                "name": self.name,
-                "value": round(self.value, 4),
-                "floor": round(self.floor, 4),
-                "unit": self.unit,
-                "ratio": round(self.ratio, 4),
-                "goal": self.goal,
-                "better": self.better,
-                "ok": self.ok,
-            }
-        )
+        """The result line: one JSON object with name, value, floor, unit, ratio, goal, better, ok, and the
+        note if there is one."""
+        line: dict[str, object] = {
+            "name": self.name,
+            "value": round(self.value, 4),
+            "floor": round(self.floor, 4),
+            "unit": self.unit,
+            "ratio": round(self.ratio, 4),
+            "goal": self.goal,
+            "better": self.better,
+            "ok": self.ok,
+        }
+        return json.dumps(line | ({"note": self.note} if self.note else {}), ensure_ascii=False)

@@ -1,5 +1,6 @@
-"""Run all benchmarks or one: `python -m benchmarks.run [NAME]`, or `make bench B=NAME`.
+"""Run all benchmarks or one: `python -m benchmarks.run [NAME] [--small]`, or `make bench B=NAME`.
 
+`--small` runs each with so few rows that the figures mean nothing: it only shows that a benchmark works.
 Standard output has one JSON object a result, progress goes to standard error. Exit codes: 0 measured
 (whether a goal is met is in the result), 1 a benchmark failed to run, 2 there is no such benchmark.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
+from benchmarks.sizes import SMALL_VARIABLE
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,6 +37,11 @@ BENCHMARKS = (
     "incremental_read",
     "cdc_read",
     "sql_no_jvm",
+    "operations",
+    "index_types",
+    "table_types",
+    "snapshot_vs_read_optimized",
+    "layouts",
     "help_cpu",
     "services_overhead",
     "verify",
@@ -50,17 +57,21 @@ BENCHMARKS = (
 
 _LIMIT_SECONDS = 1800
 _IN_THIS_PROCESS = "--in-this-process"
+_SMALL = "--small"
+_BROKEN = "broken: "
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
     if arguments[:1] == [_IN_THIS_PROCESS]:
         return run_in_this_process(arguments[1])
-    unknown = [name for name in arguments if name not in BENCHMARKS]
+    is_small = _SMALL in arguments
+    names = [name for name in arguments if name != _SMALL]
+    unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    failed = [name for name in arguments or BENCHMARKS if not run_in_own_process(name)]
+    failed = [name for name in names or BENCHMARKS if not run_in_own_process(name, is_small=is_small)]
     if failed:
         print(f"not measured: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
@@ -78,13 +89,20 @@ def read_question(name: str) -> str:
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
-def run_in_own_process(name: str) -> bool:
+def run_in_own_process(name: str, *, is_small: bool = False) -> bool:
     """Run one benchmark where no other one's JVM is warm; prints its results. False when it failed."""
     say(f"{name}: {read_question(name)}")
     command = [sys.executable, "-m", "benchmarks.run", _IN_THIS_PROCESS, name]
+    environment = {**os.environ, SMALL_VARIABLE: "1"} if is_small else None
     try:
         done = subprocess.run(
-            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=_LIMIT_SECONDS, check=False
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=_LIMIT_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         say(f"{name}: not done after {_LIMIT_SECONDS} s")
@@ -103,7 +121,7 @@ def run_in_this_process(name: str) -> int:
     with os.fdopen(results_only, "w") as output:
         for result in results:
             if result.broken:
-                say(f"{result.name}: {result.broken}")
+                say(f"{_BROKEN}{result.name}: {result.broken}")
             print(result.to_json(), file=output)
     return 0
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.sizes import sized
 from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
 from headwater.lake import indexes
@@ -30,7 +31,7 @@ from headwater.lake.table import Table
 
 PARTITIONS = 8
 FILES = 8
-ROWS = 250
+ROWS = sized(250, 20)
 DAY = 86_400
 EPOCH = 1_767_225_600
 SCHEMA = "id string, sequence bigint, shelf bigint, at bigint, customer string, region string"

@@ -18,14 +18,15 @@ from pyspark.sql import functions as F
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.sizes import sized
 from headwater.lake.options import DELETED, TableType, WriteOptions
 from headwater.lake.queries.query import Query
 from headwater.lake.queries.spark import read_on_spark
 from headwater.lake.table import Table
 
-ROWS = 100_000
-COMMITS = 5
-PAIRS = 7
+ROWS = sized(100_000, 1_000)
+COMMITS = sized(5, 2)
+PAIRS = sized(7, 1)
 GOAL = 1.1
 
 

@@ -19,12 +19,13 @@ from pyspark.sql import functions as F
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.sizes import sized
 from headwater.lake.options import Operation, TableType, WriteOptions
 from headwater.lake.table import Table
 
-ROWS = 20_000
-WARM_UP = 2
-PAIRS = 7
+ROWS = sized(20_000, 100)
+WARM_UP = sized(2, 1)
+PAIRS = sized(7, 1)
 GOAL = 1.05
 OPERATIONS: tuple[Operation, ...] = ("upsert", "insert", "bulk_insert")
 TABLE_TYPES: tuple[TableType, ...] = ("copy_on_write", "merge_on_read")

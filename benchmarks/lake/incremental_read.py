@@ -25,13 +25,14 @@ from pyspark.sql import functions as F
 from benchmarks.pairs import Pair, choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.sizes import sized
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 
-TABLE_ROWS = (100_000, 1_000_000, 10_000_000)
-FILE_ROWS = 100_000
-CHANGED = 1_000
-PAIRS = 9
+TABLE_ROWS = sized((100_000, 1_000_000, 10_000_000), (1_000, 2_000))
+FILE_ROWS = sized(100_000, 500)
+CHANGED = sized(1_000, 100)
+PAIRS = sized(9, 1)
 SLOPE = 0.05
 GOAL = 1.05
 

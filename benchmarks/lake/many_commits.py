@@ -20,11 +20,12 @@ from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.orders import announce_files
+from benchmarks.sizes import sized
 from headwater.app import App
 
-COMMITS = 300
-WARM_UP = 20
-WINDOW = 100
+COMMITS = sized(300, 6)
+WARM_UP = sized(20, 1)
+WINDOW = sized(100, 2)
 CHANGED_ROWS = 50
 GOAL = 1.2
 TABLES = {"orders": {"path": "*.json", "record_key": "id"}}

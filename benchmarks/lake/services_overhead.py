@@ -18,12 +18,13 @@ from benchmarks.rig.apps import build_settings, open_app, write_config
 from benchmarks.rig.folders import write_files
 from benchmarks.rig.orders import announce_files
 from benchmarks.rig.processes import run_headwater, wait_until
+from benchmarks.sizes import sized
 from headwater.app import App
 
 BATCH = 25
-BATCHES = 60
-WARM_UP = 6
-PAIRS = 2
+BATCHES = sized(60, 4)
+WARM_UP = sized(6, 2)
+PAIRS = sized(2, 1)
 FURTHER = {"lock": {"provider": "file_system"}}
 TABLES = {
     "orders": {

@@ -20,14 +20,15 @@ from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig import bare_session
 from benchmarks.rig.apps import build_settings, open_app, write_config
+from benchmarks.sizes import sized
 from headwater.config.environment import read_environment
 from headwater.lake.options import WriteOptions
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.spark_settings import build_spark_settings
 from headwater.lake.table import Table
 
-ROWS = 100_000
-PAIRS = 5
+ROWS = sized(100_000, 1_000)
+PAIRS = sized(5, 1)
 GOAL = 0.1
 TABLES = {"t": {"path": "*.json", "record_key": "id"}}
 QUERY = "select id, amount from t where id = '77'"

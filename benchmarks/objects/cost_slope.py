@@ -20,15 +20,16 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.rig.orders import announce_files, announce_removal
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, begin_state
 from tests.fixtures.events import build_event
 
-KNOWN = (1_000, 10_000, 100_000, 1_000_000)
+KNOWN = sized((1_000, 10_000, 100_000, 1_000_000), (100, 200))
 BATCH = 25
-BATCHES = 12
+BATCHES = sized(12, 2)
 SLOPE = 0.05
 TABLES = {"orders": {"path": "orders/**/*.json", "mode": "mirror", "table_type": "merge_on_read"}}
 _STATES_A_COMMIT = 100_000

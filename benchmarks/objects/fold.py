@@ -16,6 +16,7 @@ from random import Random
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
+from benchmarks.sizes import sized
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
@@ -23,8 +24,8 @@ from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus
 from headwater.sources.object_event import EventKind
 from tests.fixtures.events import build_event, build_stored
 
-COUNTS = (10_000, 100_000, 1_000_000)
-BATCH = 10_000
+COUNTS = sized((10_000, 100_000, 1_000_000), (100, 200, 400))
+BATCH = sized(10_000, 100)
 GOAL = 1.3
 _STATUS: Mapping[str, OutcomeStatus] = {
     "read": "ingested",

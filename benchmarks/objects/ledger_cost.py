@@ -18,6 +18,7 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import write_files
 from benchmarks.rig.orders import announce_files
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.position import Position
 from headwater.ingest.ledger.table_ledger import TableLedger
@@ -27,10 +28,10 @@ from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
-BATCH = 25
-BATCHES = 40
-WARM_UP = 5
-PAIRS = 3
+BATCH = sized(25, 5)
+BATCHES = sized(40, 3)
+WARM_UP = sized(5, 2)
+PAIRS = sized(3, 1)
 TABLES = {"orders": {"path": "orders/**/*.json", "mode": "mirror"}}
 
 

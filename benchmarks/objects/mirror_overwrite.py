@@ -20,16 +20,17 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.rig.orders import announce_files, announce_removal
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.ingest.lineage import EVENT_ID, OBJECT, ROW
 from headwater.lake.layout import table_path
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
 
-OBJECTS = 10_000
-OVERWRITTEN = 1_000
-REMOVED = 500
-PAIRS = 3
+OBJECTS = sized(10_000, 100)
+OVERWRITTEN = sized(1_000, 20)
+REMOVED = sized(500, 10)
+PAIRS = sized(3, 1)
 TABLES = {"orders": {"path": "orders/**/*.json", "mode": "mirror"}}
 
 

@@ -16,6 +16,7 @@ from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.consumer import Consumer, ConsumerOptions
 from headwater.lake.layout import quarantine_path, table_path
@@ -26,9 +27,9 @@ from headwater.sources.local.lister import build_file_etag
 from headwater.sources.memory.queue import MemoryQueue
 
 # With the bad ones as many batches as without: one more, of a few objects, would be most of the difference.
-GOOD = 19_000
-WARM_UP = 1_000
-PAIRS = 3
+GOOD = sized(19_000, 200)
+WARM_UP = sized(1_000, 100)
+PAIRS = sized(3, 1)
 _ONE_IN = 100
 TABLES = {"orders": {"path": "orders/**/*.json"}}
 _BAD_BODIES = ("{not json", '{"hello": "world"}', '{"Records": [{"eventSource": "aws:s3"}]}')

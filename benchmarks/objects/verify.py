@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.app.objects.verify import Verify
 from headwater.config.source import SourceConfig
@@ -32,7 +33,7 @@ from headwater.sources.lister import ListedObject, UnusablePath
 from headwater.sources.local.source import LocalSource
 from headwater.sources.memory.lister import MemoryLister
 
-SIZES = (100_000, 1_000_000)
+SIZES = sized((100_000, 1_000_000), (100, 1_000))
 TABLES = {"orders": {"path": "known/*.json", "mode": "mirror"}}
 _STATES_A_COMMIT = 100_000
 _TIME = datetime(2026, 5, 1, tzinfo=timezone.utc)

@@ -32,13 +32,14 @@ from benchmarks.rig.processes import run_headwater, wait_until
 from benchmarks.search import bare_steps
 from benchmarks.search.indexed_shop import list_products
 from benchmarks.search.prober import Change, Prober, Product, plan_changes
+from benchmarks.sizes import sized
 from headwater.demo.landing_zone import Clients
 from headwater.lake.layout import chunks_path, events_path, table_path
 
 A_SECOND = 1
-SECONDS = 80
-WARM_UP = 40
-PRODUCTS = 500
+SECONDS = sized(80, 8)
+WARM_UP = sized(40, 4)
+PRODUCTS = sized(500, 30)
 # About what one data commit brings.
 ROWS_A_COMMIT = 6
 TABLES = {"shelf": {"path": "shelf/*.json", "mode": "mirror"}}

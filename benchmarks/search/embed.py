@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.search.indexed_shop import COLUMNS, build_shop_settings, list_products
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.config.search.index import ChunkConfig, EmbedderConfig
 from headwater.config.settings import Settings
@@ -24,8 +25,8 @@ from headwater.rag.embedding import build_embedder
 from headwater.rag.indexing.indexer import embed_frame, split_schema
 from headwater.rag.indexing.stages import EmbedTexts, SplitRows, embed_in_batches
 
-ROWS = 50_000
-PAIRS = 3
+ROWS = sized(50_000, 200)
+PAIRS = sized(3, 1)
 
 
 def run() -> BenchmarkResult:

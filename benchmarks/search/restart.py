@@ -22,10 +22,11 @@ from benchmarks.search.indexed_shop import (
     open_index,
     write_products,
 )
+from benchmarks.sizes import sized
 from headwater.app import App
 
-ROWS = 20_000
-PAIRS = 5
+ROWS = sized(20_000, 200)
+PAIRS = sized(5, 1)
 QUERY = "headphones for swimming"
 
 OURS = """

@@ -15,9 +15,10 @@ from benchmarks.search.indexed_shop import (
     list_products,
     write_products,
 )
+from benchmarks.sizes import sized
 from headwater.app import App
 
-ROWS = 5_000
+ROWS = sized(5_000, 200)
 
 
 def run() -> list[BenchmarkResult]:

@@ -29,6 +29,7 @@ from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.processes import wait_until
 from benchmarks.search.catalogue import build_default_embedder, fill_store, list_queries, open_index
+from benchmarks.sizes import sized
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import ServeConfig
 from headwater.rag.lexical.sparse import SPARSE_NAMES, WORDS, SparseEncoder
@@ -41,11 +42,11 @@ from headwater.rag.vector_stores.payload import PASSAGE_KEYS
 from headwater.rag.vector_stores.protocol import FieldKind
 from headwater.rag.vector_stores.qdrant_edge import EdgeIndex
 
-PRODUCTS = 100_000
-QUERIES = 300
-USERS = 8
-REQUESTS = 800
-PAIRS = 3
+PRODUCTS = sized(100_000, 500)
+QUERIES = sized(300, 10)
+USERS = sized(8, 2)
+REQUESTS = sized(800, 40)
+PAIRS = sized(3, 1)
 LIMIT = 10
 _DEPTH = RetrievalConfig().depth
 

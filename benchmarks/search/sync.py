@@ -19,12 +19,13 @@ from benchmarks.search.indexed_shop import (
     open_index,
     write_products,
 )
+from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.rag.syncing import sync
 from headwater.rag.vector_stores import qdrant_edge
 
-ROWS = 20_000
-PAIRS = 3
+ROWS = sized(20_000, 200)
+PAIRS = sized(3, 1)
 
 
 def run() -> BenchmarkResult:
