@@ -108,7 +108,10 @@ def run_app(
     stop = threading.Event()
     # Before the imports, which take a second: a signal during them must also end the run in order.
     with stop_on_signals(stop, settings.stop_timeout) as rearm:
-        return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, address=address)
+        from headwater.app.log_file import log_to_file
+
+        with log_to_file(settings.observability):
+            return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, address=address)
 
 
 def _run_until_stopped(

@@ -258,17 +258,22 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
-    def _check_lineage_file(self) -> "Settings":
-        file = self.lineage.file if self.lineage else None
-        if file is None:
-            return self
+    def _check_written_files(self) -> "Settings":
+        files = {
+            ("lineage", "file"): self.lineage.file if self.lineage else None,
+            ("observability", "log_file"): self.observability.log_file,
+        }
         folders = {"lake": Path(self.lake)} if "://" not in self.lake else {}
         if self.source.type == "local":
             folders["source folder"] = self.source.path
-        for kind, folder in folders.items():
-            if file.resolve().is_relative_to(folder.resolve()):
-                text = f"{str(file)!r} is inside the {kind} {str(folder)!r}; choose another location"
-                raise SectionError([(("lineage", "file"), text)])
+        problems = [
+            (key, f"{str(file)!r} is inside the {kind} {str(folder)!r}; choose another location")
+            for key, file in files.items()
+            for kind, folder in folders.items()
+            if file is not None and file.resolve().is_relative_to(folder.resolve())
+        ]
+        if problems:
+            raise SectionError(problems)
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 import structlog
@@ -27,30 +27,24 @@ NOISY_LIBRARIES = (
 )
 
 
+_SHARED: Sequence[Processor] = (
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+)
+
+
 def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
     """Send log lines to stderr: JSON when requested or when stderr is not a terminal, else text.
 
     `verbose` adds debug lines, `quiet` keeps warnings only. May be called again; the last call wins.
     """
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
-    shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-    ]
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_rendering(json or not sys.stderr.isatty()),
-            ],
-        )
-    )
+    handler.setFormatter(build_formatter(as_json=json or not sys.stderr.isatty()))
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
@@ -60,6 +54,14 @@ def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
     root.setLevel(level)
     for name in NOISY_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def build_formatter(*, as_json: bool) -> logging.Formatter:
+    """Return the formatter of a handler, for records of headwater and of its libraries."""
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *_SHARED],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(as_json)],
+    )
 
 
 def _rendering(as_json: bool) -> list[Processor]:

@@ -53,3 +53,37 @@ def test_invalid_addresses_are_reported_before_start(given: str, said: str) -> N
     (line,) = raised.value.message.splitlines()
     assert " observability.listen: " in line
     assert said in line
+
+
+def test_a_log_file_is_relative_to_the_configuration() -> None:
+    found = parse_settings(
+        BASE + "observability: {log_file: logs/h.log, log_max_bytes: 1MiB, log_backups: 3}",
+        Path("/shop/headwater.yaml"),
+        {},
+    ).observability
+    assert (found.log_file, int(found.log_max_bytes), found.log_backups) == (
+        Path("/shop/logs/h.log"),
+        1_048_576,
+        3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "said"),
+    [
+        (
+            "{log_file: h.log, log_max_bytes: 10}",
+            "log_max_bytes",
+            "10 bytes are too few. Allowed: 64KiB or more",
+        ),
+        ("{log_file: h.log, log_backups: 0}", "log_backups", "1"),
+        ("{log_file: landing/h.log}", "log_file", "is inside the source folder"),
+        ("{log_file: lake/h.log}", "log_file", "is inside the lake"),
+    ],
+)
+def test_invalid_log_files_are_reported(given: str, key: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse_settings(BASE + f"observability: {given}", Path("/shop/headwater.yaml"), {})
+    (line,) = raised.value.message.splitlines()
+    assert f" observability.{key}: " in line
+    assert said in line
