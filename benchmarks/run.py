@@ -42,6 +42,7 @@ BENCHMARKS = (
     "table_types",
     "snapshot_vs_read_optimized",
     "layouts",
+    "sql_pruning",
     "help_cpu",
     "services_overhead",
     "verify",
