@@ -43,6 +43,7 @@ BENCHMARKS = (
     "snapshot_vs_read_optimized",
     "layouts",
     "sql_pruning",
+    "concurrency",
     "help_cpu",
     "services_overhead",
     "verify",
