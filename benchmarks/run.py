@@ -42,6 +42,8 @@ BENCHMARKS = (
     "table_types",
     "snapshot_vs_read_optimized",
     "layouts",
+    "sql_pruning",
+    "concurrency",
     "help_cpu",
     "services_overhead",
     "verify",
