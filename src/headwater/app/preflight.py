@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from headwater.app.lake_check import ensure_local_lake
+from headwater.app.webhooks import ensure_headers
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
 from headwater.lake.prerequisites.java import find_java
@@ -20,13 +21,14 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
         CredentialsError: missing or wrong credentials, or the clock is too far off.
         SourceError: no such folder, bucket or queue (`QueueNotFoundError`), or it does not answer.
         ConfigError: no region found; an invalid transform or check of a table; the file of `lineage`
-            is not writable.
+            is not writable; invalid headers of webhooks in the environment.
     """
     checks: list[Callable[[], object]] = [
         lambda: check_processing(settings, environ),
         lambda: find_java(environ),
         lambda: ensure_local_lake(settings.lake),
         lambda: _ensure_lineage_file(settings),
+        lambda: ensure_headers(environ),
         *build_source(settings.source).list_preflight_checks(),
     ]
     with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:

@@ -25,6 +25,7 @@ from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
 from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
 from headwater.app.source_memory import check_captured_source
+from headwater.app.webhooks import build_webhooks
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
 from headwater.capture.events_table import AppendResult
@@ -263,6 +264,8 @@ class Run:
 
     def _note_capture(self, report: CommitReport) -> None:
         log.debug("events committed", events=report.events, seconds=round(report.seconds, 2))
+        for component in self._components:
+            component.on_capture(report)
         self._observer.on_capture(report)
 
     def _note_batch(self, result: BatchResult) -> None:
@@ -318,6 +321,7 @@ def build_components(
     built: list[Component] = []
     if settings.lineage is not None and roles.has("tables"):
         built.append(LineageLoop(settings, settings.lineage, app.environ, read_clock, metrics))
+    built.extend(build_webhooks(settings, app.environ, read_clock, metrics))
     if metrics is not None:
         built.append(GaugeLoop(app, capture, metrics, roles.fed))
     elected = _build_elected(app, capture, metrics) if capture else []

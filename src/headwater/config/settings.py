@@ -25,6 +25,7 @@ from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
 from headwater.config.table.lock_checks import iter_lock_problems
 from headwater.config.table.patterns import iter_folder_problems
+from headwater.config.webhooks import WebhooksConfig
 from headwater.observability.redaction import redact
 
 _POOLS = ("capture", "reconcile", "retries", "clean-source", "index")
@@ -136,6 +137,9 @@ class Settings(Section):
     )
     observability: ObservabilityConfig = Field(
         ObservabilityConfig(), description="How a run can be watched from outside."
+    )
+    webhooks: WebhooksConfig = Field(
+        WebhooksConfig(), description="Where a run reports commits and quarantined data."
     )
     slo: SloConfig = Field(
         SloConfig(),

@@ -46,6 +46,8 @@ CounterName = Literal[
     "catalog_syncs_failed",
     "lineage_batches_sent",
     "lineage_batches_dropped",
+    "webhooks_sent",
+    "webhooks_dropped",
 ]
 
 GaugeName = Literal[
@@ -148,6 +150,14 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
         "Batches never reported: the collector rejected them or did not answer for too long.",
         "batches",
         _TABLE,
+    ),
+    "webhooks_sent": MetricDefinition(
+        "Documents delivered to a target of `webhooks`.", "documents", ("webhook", "event")
+    ),
+    "webhooks_dropped": MetricDefinition(
+        "Documents never delivered: the target rejected them or did not answer for too long.",
+        "documents",
+        ("webhook", "event"),
     ),
     "requests": MetricDefinition("HTTP requests answered.", "requests", ("route", "status")),
     "requests_refused": MetricDefinition(

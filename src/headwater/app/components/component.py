@@ -4,6 +4,7 @@ import threading
 
 from headwater.app.components.batch_note import BatchNote
 from headwater.app.components.run_report import RunReport
+from headwater.capture.consumer import CommitReport
 from headwater.errors import HeadwaterError
 from headwater.observability.part_board import PartBoard, build_part
 
@@ -13,8 +14,8 @@ class Component:
 
     A run that continues until it is stopped calls `start` when the session is up. A run that ends by itself
     calls `backfill` when the queue is empty, and `catch_up` when the tables are up to date. Both call
-    `on_batch` after each batch, and at the end `stop` and `add_to`. `backfill` and `catch_up` may raise
-    `HeadwaterError`, which is kept as `failure`.
+    `on_batch` after each batch and `on_capture` after each commit of capture, and at the end `stop` and
+    `add_to`. `backfill` and `catch_up` may raise `HeadwaterError`, which is kept as `failure`.
 
     `is_early`: starts with every run, before the session is up. `needs_all_tables`: does not catch up while a
     table fails. `failure` is the error to report at the end of the run, `defect` an unexpected one, which the
@@ -39,6 +40,9 @@ class Component:
 
     def on_batch(self, batch: BatchNote) -> None:
         """Note a batch that has ended. Called by the threads of the tables; must not block."""
+
+    def on_capture(self, report: CommitReport) -> None:
+        """Note a commit of capture. Called by the thread of capture; must not block."""
 
     def backfill(self, stop: threading.Event) -> None:
         """Append the events that capture missed, before the tables catch up."""

@@ -8,6 +8,7 @@ from math import inf
 from headwater.app.components.batch_note import BatchNote
 from headwater.app.components.component import Component
 from headwater.app.components.run_report import RunReport
+from headwater.capture.consumer import CommitReport
 from headwater.errors import TableBusyError
 from headwater.observability.part_board import PartBoard, describe_error
 
@@ -45,6 +46,11 @@ class Elected(Component):
         """Pass it on."""
         for component in self._components:
             component.on_batch(batch)
+
+    def on_capture(self, report: CommitReport) -> None:
+        """Pass it on."""
+        for component in self._components:
+            component.on_capture(report)
 
     def backfill(self, stop: threading.Event) -> None:
         """Let the components do so, if no other process holds the lease."""
