@@ -87,6 +87,7 @@ def find_obstacles(states: Mapping[str, PartState]) -> list[str]:
     A run is ready when the session is up, every table has started, and no part is dead.
     """
     obstacles = []
+    is_standby = LEASE in states and states[LEASE].status == "waiting"
     if SESSION not in states:
         obstacles.append("the Spark session is not up")
     for name, state in states.items():
@@ -94,10 +95,11 @@ def find_obstacles(states: Mapping[str, PartState]) -> list[str]:
             obstacles.append(
                 f"{name}: {state.status}: {state.error}" if state.error else f"{name}: {state.status}"
             )
-        elif name == SESSION and state.status != "up":
-            obstacles.append(f"the Spark session is {state.status}")
-        elif name == LEASE and state.status == "waiting":
+        elif name == LEASE and is_standby:
             obstacles.append("standby: another process writes the tables")
+        # A standby starts its session when it takes over.
+        elif name == SESSION and state.status != "up" and not is_standby:
+            obstacles.append(f"the Spark session is {state.status}")
         elif name.startswith(TABLE_PREFIX) and state.status == "starting":
             obstacles.append(f"{name}: starting")
     return obstacles
