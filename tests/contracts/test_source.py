@@ -91,7 +91,7 @@ def test_address_outside_is_rejected_with_the_location(place: Place) -> None:
 
 
 def test_a_source_that_exists_passes_its_checks(place: Place) -> None:
-    for check in place.source.list_preflight_checks():
+    for check in place.source.list_preflight_checks(captures=True):
         check()
     assert not [
         f for f in place.source.check(needs_removals=False, clock=SystemClock()) if f.status == "problem"
@@ -99,7 +99,7 @@ def test_a_source_that_exists_passes_its_checks(place: Place) -> None:
 
 
 def test_a_missing_source_fails_before_a_run_and_is_a_finding_with_a_fix(place: Place) -> None:
-    first, *_ = place.missing.list_preflight_checks()
+    first, *_ = place.missing.list_preflight_checks(captures=True)
     with pytest.raises(HeadwaterError) as raised:
         first()
     assert raised.value.hint

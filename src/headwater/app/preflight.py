@@ -12,8 +12,10 @@ from headwater.lake.transforms.checking import check_processing
 from headwater.sources.registry import build_source
 
 
-def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
+def check_before_run(settings: Settings, environ: Mapping[str, str], *, captures: bool = True) -> None:
     """Raise the first error that would make a run fail. Starts no Spark; runs all checks concurrently.
+
+    `captures`: the process reads the queue.
 
     Raises:
         PlatformError: no usable Java.
@@ -29,7 +31,7 @@ def check_before_run(settings: Settings, environ: Mapping[str, str]) -> None:
         lambda: ensure_local_lake(settings.lake),
         lambda: _ensure_lineage_file(settings),
         lambda: ensure_headers(environ),
-        *build_source(settings.source).list_preflight_checks(),
+        *build_source(settings.source).list_preflight_checks(captures=captures),
     ]
     with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:
         for future in [pool.submit(check) for check in checks]:

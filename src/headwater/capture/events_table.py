@@ -81,23 +81,26 @@ class EventsTable:
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
             ids = [(captured.day, captured.event.event_id) for captured in batch]
-            if self._shared and batch:
-                self._seen.add(self._shared.read_new())
-            is_new = self._seen.keep_new(ids)
-            kept = list(compress(batch, is_new))
-            if kept:
-                try:
+            try:
+                is_new = self._find_new(ids)
+                kept = list(compress(batch, is_new))
+                if kept:
                     self._commit(kept)
-                except Exception:
-                    # The commit may be complete despite the error, so the known ids are read from the table
-                    # again.
-                    self._seen.forget()
-                    self._tail.forget()
-                    raise
-                self._seen.add(list(compress(ids, is_new)))
+                    self._seen.add(list(compress(ids, is_new)))
+            except Exception:
+                # The commit may be complete despite the error, and ids of other processes may have been read
+                # but not added: the known ids are read from the table again.
+                self._seen.forget()
+                self._tail.forget()
+                raise
         if kept:
             self.signal.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)
+
+    def _find_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
+        if self._shared and ids:
+            self._seen.add(self._shared.read_new())
+        return self._seen.keep_new(ids)
 
     def _commit(self, batch: Sequence[CapturedEvent]) -> None:
         batch_id = uuid.uuid4().hex

@@ -34,8 +34,11 @@ class Source(Protocol):
         """
         ...
 
-    def list_preflight_checks(self) -> Sequence[Callable[[], object]]:
-        """Return the checks before a run. Each raises an expected error if it fails."""
+    def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
+        """Return the checks before a run. Each raises an expected error if it fails.
+
+        A process that does not capture reads the objects only, and may lack access to the queue.
+        """
         ...
 
     def check(self, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:

@@ -14,6 +14,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT, build_control_event
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
+from headwater.capture.seen_events import SeenEvents
 from headwater.capture.shared_ids import SharedIds
 from headwater.errors import LakeError
 from headwater.lake.table import Table
@@ -370,3 +371,23 @@ def test_a_created_table_is_empty_and_stays_as_it_is(spark, path, events):
     events.append(capture(1))
     events.create()
     assert read_all(EventsTable(spark, path), BEGINNING) == ["a/1.json"]
+
+
+def test_ids_of_another_process_are_known_after_a_failure_between_reading_and_keeping_them(
+    spark, path, events, monkeypatch
+):
+    other = EventsTable(spark, path)
+    events.create()
+    for table in (events, other):
+        table.share()
+    assert events.append(capture(1)).events == 1
+    assert other.append(capture(2)).events == 1
+
+    def fail(*_):
+        raise LakeError("the lake does not answer")
+
+    monkeypatch.setattr(SeenEvents, "add", fail)
+    with pytest.raises(LakeError):
+        events.append(capture(2, 3))
+    monkeypatch.undo()
+    assert events.append(capture(2, 3)).duplicates == 1

@@ -39,3 +39,11 @@ def test_missing_queue_is_reported_when_the_bucket_exists(fail: dict[str, Headwa
         check_before_run(SETTINGS, {})
     fail.clear()
     check_before_run(SETTINGS, {})
+
+
+def test_a_process_that_does_not_capture_needs_no_queue(fail: dict[str, HeadwaterError]) -> None:
+    fail |= {"queue": NO_QUEUE}
+    check_before_run(SETTINGS, {}, captures=False)
+    fail |= {"bucket": SourceError("bucket typo does not exist")}
+    with pytest.raises(SourceError):
+        check_before_run(SETTINGS, {}, captures=False)

@@ -6,6 +6,7 @@ by process ID, and after a minute from other machines.
 """
 
 import os
+import random
 import threading
 import time
 import uuid
@@ -36,6 +37,8 @@ _RENEW_SECONDS = 10.0
 _PUBLISH_SECONDS = 5.0
 """Minimum time between two renewals: states of parts may change many times a second."""
 _POLL_SECONDS = 0.5
+_LONGEST_POLL_SECONDS = 5.0
+"""A standby may wait for days, and each look is several requests to an object store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +147,32 @@ class WriterLease:
         self._changed.set()
 
     def _enter(self, store: LeaseStore, patience: Patience, stop: threading.Event) -> None:
-        deadline = time.monotonic() + patience.seconds
-        has_logged = False
-        while True:
-            store.write(self._lease)
-            blocking = find_blocking(store, self._lease, is_locked=self._intent.is_locked)
-            if not blocking:
-                return
-            # Release the lease while waiting, so that this process blocks no other.
-            store.remove(self._lease.token)
-            if not has_logged and time.monotonic() >= deadline - patience.seconds + 1:
+        began = time.monotonic()
+        pause, has_logged = _POLL_SECONDS, False
+        blocking = self._try_to_enter(store)
+        while blocking:
+            waited = time.monotonic() - began
+            if not has_logged and waited >= 1:
                 has_logged = True
                 patience.on_wait(blocking[0])
-            if time.monotonic() >= deadline or stop.wait(_POLL_SECONDS):
+            # At random, so that two that wait do not block each other again and again.
+            if waited >= patience.seconds or stop.wait(random.uniform(pause / 2, pause)):  # noqa: S311 - no secret
                 raise self._refuse(blocking[0])
+            pause = min(1.5 * pause, _LONGEST_POLL_SECONDS)
+            try:
+                blocking = self._try_to_enter(store)
+            except OSError as error:
+                # A standby outlives an outage of the storage.
+                log.warning("cannot read the leases of other writers; retrying", error=str(error))
+
+    def _try_to_enter(self, store: LeaseStore) -> list[Lease | None]:
+        """Write the lease unless other writers exclude it; return their leases."""
+        store.write(self._lease)
+        blocking = find_blocking(store, self._lease, is_locked=self._intent.is_locked)
+        if blocking:
+            # Release the lease while waiting, so that this process blocks no other.
+            store.remove(self._lease.token)
+        return blocking
 
     def _refuse(self, other: Lease | None) -> TableBusyError:
         contested = set(self._intent.tables)

@@ -43,8 +43,9 @@ class LocalSource:
             )
         return str(Path(address).relative_to(root))
 
-    def list_preflight_checks(self) -> Sequence[Callable[[], object]]:
+    def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
         """See `Source`."""
+        del captures  # the queue of a folder is in the process
         return [lambda: ensure_folder(self._config)]
 
     def check(self, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:

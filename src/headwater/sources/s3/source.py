@@ -53,10 +53,11 @@ class S3Source:
             )
         return key
 
-    def list_preflight_checks(self) -> Sequence[Callable[[], object]]:
+    def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
         """See `Source`."""
         # The bucket first: a wrong bucket has no queue either, and the queue's name derives from it.
-        return [lambda: ensure_bucket(self._config), lambda: read_attributes(self._config)]
+        queue = [lambda: read_attributes(self._config)] if captures else []
+        return [lambda: ensure_bucket(self._config), *queue]
 
     def check(self, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
         """See `Source`."""

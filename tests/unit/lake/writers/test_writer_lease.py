@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from headwater.errors import TableBusyError
 from headwater.lake.layout import writers_path
+from headwater.lake.writers.lease_store import LeaseStore
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 AT_ONCE = Patience(0)
@@ -164,3 +166,30 @@ def test_writer_presumed_dead_is_notified(tmp_path, monkeypatch):
         with pytest.raises(TableBusyError, match="another process may have taken over"):
             lease.check()
     assert notified == [1]
+
+
+def test_a_standby_outlives_an_outage_of_the_storage(tmp_path, monkeypatch):
+    read_others, looks = LeaseStore.read_others, []
+
+    def read(store, mine):
+        looks.append(mine)
+        if len(looks) == 2:
+            raise OSError("service unavailable")
+        return read_others(store, mine)
+
+    monkeypatch.setattr(LeaseStore, "read_others", read)
+    with writer(tmp_path) as other:
+        Timer(0.2, lambda: (other.kill(), other.wait())).start()
+        intent = Intent("run", "a run", ("orders",))
+        with WriterLease(str(tmp_path), {}, intent).entered(Patience(30)):
+            assert len(looks) > 2
+    assert find_leases(tmp_path) == []
+
+
+def test_a_failing_storage_is_an_error_when_nobody_waits(tmp_path, monkeypatch):
+    def fail(store, mine):
+        raise OSError("service unavailable")
+
+    monkeypatch.setattr(LeaseStore, "read_others", fail)
+    with pytest.raises(OSError, match="service unavailable"):
+        enter(tmp_path)
