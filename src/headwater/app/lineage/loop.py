@@ -1,8 +1,6 @@
 """Lineage as part of a run: a thread that reports batches to the collector, concurrently with commits."""
 
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headwater.app.components import BackgroundLoop, BatchNote
+from headwater.app.components import BatchNote, DeliveryLoop
 from headwater.app.lineage.commit_facts import CommitFacts, read_commit_facts
 from headwater.config.lineage import LineageConfig
 from headwater.config.settings import Settings
@@ -25,8 +23,6 @@ log = structlog.stdlib.get_logger(__name__)
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
-_FLUSH_SECONDS = 10.0
-"""How long an ending run waits for events that are still to be sent."""
 
 
 @dataclass(slots=True)
@@ -37,11 +33,8 @@ class _Waiting:
     events: "list[Event] | None" = None
 
 
-class LineageLoop(BackgroundLoop):
-    """Never delays or fails a batch. While the collector is unresponsive, batches wait; beyond a limit, the
-    oldest are dropped with a warning. An ending run waits a few seconds for the rest."""
-
-    is_early = True
+class LineageLoop(DeliveryLoop[_Waiting]):
+    """Reports each batch that was committed or failed to the collector."""
 
     def __init__(
         self,
@@ -51,41 +44,19 @@ class LineageLoop(BackgroundLoop):
         now: Callable[[], datetime],
         metrics: Metrics | None = None,
     ) -> None:
-        # The loop needs no session, and also reports a run whose JVM has died.
-        super().__init__("lineage", lambda: True)
+        super().__init__("lineage", config.max_waiting_batches)
         self._settings = settings
         self._config = config
         self._environ = environ
         self._now = now
         self._metrics = metrics
-        self._waiting: deque[_Waiting] = deque()
-        self._changed = threading.Condition()
         self._is_silent = False
         self._dropped = 0
-        self._deadline = 0.0
 
     def on_batch(self, batch: BatchNote) -> None:
         """Record a batch that was committed or failed. Returns at once."""
-        if not batch.is_committed and not batch.error:
-            return
-        with self._changed:
-            self._waiting.append(_Waiting(batch))
-            oldest = self._waiting.popleft() if self._is_full else None
-            self._changed.notify()
-        if oldest is not None:
-            self._drop(oldest, "too many batches are waiting for the collector")
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self._waiting) > self._config.max_waiting_batches
-
-    def stop(self) -> None:
-        """Send the remaining events for a few seconds, then end."""
-        with self._changed:
-            self._deadline = time.monotonic() + _FLUSH_SECONDS
-            self._stop.set()
-            self._changed.notify()
-        super().stop()
+        if batch.is_committed or batch.error:
+            self.put(_Waiting(batch))
 
     def work(self, stop: threading.Event) -> None:
         """Report batches in the order in which they ended."""
@@ -96,7 +67,7 @@ class LineageLoop(BackgroundLoop):
         try:
             self._send_once(sender, builder.build_process_begin(self._now()))
             pause = _FIRST_PAUSE_SECONDS
-            while self._wait_for_work(stop):
+            while self.wait_for_items():
                 self._build_events(builder)
                 refusal = self._send_oldest(sender)
                 if refusal is None:
@@ -106,23 +77,15 @@ class LineageLoop(BackgroundLoop):
                     break
                 stop.wait(pause)
                 pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
-            self._drop_all()
+            self.drop_waiting()
             self._send_once(sender, builder.build_process_end(self._now()))
         finally:
             sender.close()
 
-    def _wait_for_work(self, stop: threading.Event) -> bool:
-        """True if an event is waiting; False when the run ends and all events are sent, or time is up."""
-        with self._changed:
-            while not self._waiting and not stop.is_set():
-                self._changed.wait()
-            return bool(self._waiting) and (not stop.is_set() or time.monotonic() < self._deadline)
-
     def _build_events(self, builder: "EventBuilder") -> None:
-        with self._changed:
-            new = [waiting for waiting in self._waiting if waiting.events is None]
-        for waiting in new:
-            waiting.events = builder.build_batch(waiting.note, self._read_facts(waiting.note))
+        for waiting in self.list_waiting():
+            if waiting.events is None:
+                waiting.events = builder.build_batch(waiting.note, self._read_facts(waiting.note))
 
     def _read_facts(self, note: BatchNote) -> CommitFacts | None:
         if note.result is None:
@@ -135,18 +98,16 @@ class LineageLoop(BackgroundLoop):
 
     def _send_oldest(self, sender: "EventSender") -> "Refusal | None":
         """Send the remaining events of the oldest batch. Returns the refusal if a retry may help."""
-        with self._changed:
-            waiting = self._waiting.popleft()
+        waiting = self.take()
         table, events = waiting.note.table, waiting.events or []
         while events:
             refusal = sender.send(events[0])
             if refusal is not None and refusal.is_lasting:
-                self._drop(waiting, f"rejected by the collector: {refusal.text}")
+                self.drop(waiting, f"rejected by the collector: {refusal.text}")
                 return None
             if refusal is not None:
                 self._note_silence(refusal)
-                with self._changed:
-                    self._waiting.appendleft(waiting)
+                self.put_back(waiting)
                 return refusal
             events.pop(0)
         self._note_answer()
@@ -172,15 +133,9 @@ class LineageLoop(BackgroundLoop):
         self.part.note("running")
         self._is_silent, self._dropped = False, 0
 
-    def _drop_all(self) -> None:
-        with self._changed:
-            left = list(self._waiting)
-            self._waiting.clear()
-        for waiting in left:
-            self._drop(waiting, "the run ended before the collector accepted it")
-
-    def _drop(self, waiting: _Waiting, reason: str) -> None:
+    def drop(self, item: _Waiting, reason: str) -> None:
+        """Log and count a batch that is not reported."""
         self._dropped += 1
-        log.warning("lineage of a batch dropped", table=waiting.note.table, reason=reason)
+        log.warning("lineage of a batch dropped", table=item.note.table, reason=reason)
         if self._metrics:
-            self._metrics.count("lineage_batches_dropped", table=waiting.note.table)
+            self._metrics.count("lineage_batches_dropped", table=item.note.table)

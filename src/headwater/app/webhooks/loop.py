@@ -1,8 +1,6 @@
 """`WebhookLoop`: the thread that delivers documents to one target, concurrently with commits."""
 
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
@@ -18,7 +16,7 @@ from tenacity import (
 )
 from tenacity.nap import sleep_using_event
 
-from headwater.app.components import BackgroundLoop, BatchNote
+from headwater.app.components import BatchNote, DeliveryLoop
 from headwater.app.webhooks.documents import (
     Document,
     Event,
@@ -36,15 +34,10 @@ from headwater.observability.metrics import Metrics
 log = structlog.stdlib.get_logger(__name__)
 
 _LONGEST_PAUSE_SECONDS = 60.0
-_FLUSH_SECONDS = 10.0
-"""How long an ending run waits for documents that are still to be sent."""
 
 
-class WebhookLoop(BackgroundLoop):
-    """Never delays or fails a batch. Documents wait while the target is unavailable; beyond a limit, the
-    oldest are dropped with a warning. An ending run waits a few seconds for the rest."""
-
-    is_early = True
+class WebhookLoop(DeliveryLoop[Document]):
+    """Delivers a document for each commit and for quarantined data, as far as the target wants them."""
 
     def __init__(
         self,
@@ -56,17 +49,13 @@ class WebhookLoop(BackgroundLoop):
         now: Callable[[], datetime],
         metrics: Metrics | None = None,
     ) -> None:
-        # The loop needs no session, and also reports a run whose JVM has died.
-        super().__init__(name, lambda: True)
+        super().__init__(name, config.max_waiting)
         self._lake = lake
         self._config = config
         self._events = events
         self._sender = sender
         self._now = now
         self._metrics = metrics
-        self._waiting: deque[Document] = deque()
-        self._changed = threading.Condition()
-        self._deadline = 0.0
 
     def on_batch(self, batch: BatchNote) -> None:
         """Queue the documents of a batch. Returns at once."""
@@ -78,49 +67,23 @@ class WebhookLoop(BackgroundLoop):
         self._queue(build_capture_quarantine(report, self._lake, self._now().isoformat()))
 
     def _queue(self, document: Document | None) -> None:
-        if document is None or document.event not in self._events:
-            return
-        with self._changed:
-            self._waiting.append(document)
-            is_full = len(self._waiting) > self._config.max_waiting
-            oldest = self._waiting.popleft() if is_full else None
-            self._changed.notify()
-        if oldest is not None:
-            self._drop(oldest, "too many documents are waiting for the target")
-
-    def stop(self) -> None:
-        """Send the remaining documents for a few seconds, then end."""
-        with self._changed:
-            self._deadline = time.monotonic() + _FLUSH_SECONDS
-            self._stop.set()
-            self._changed.notify()
-        super().stop()
+        if document is not None and document.event in self._events:
+            self.put(document)
 
     def work(self, stop: threading.Event) -> None:
         """Deliver documents in the order in which they were queued."""
-        while (document := self._take(stop)) is not None:
+        while self.wait_for_items():
+            document = self.take()
             try:
                 self._build_retrying(stop)(self._sender.send, document)
             except DeliveryError as error:
                 self.part.retry(str(error))
-                self._drop(document, str(error))
+                self.drop(document, str(error))
             else:
                 self.part.note("running")
                 if self._metrics:
                     self._metrics.count("webhooks_sent", webhook=self.name, event=document.event)
-        with self._changed:
-            left = list(self._waiting)
-            self._waiting.clear()
-        for document in left:
-            self._drop(document, "the run ended before the target accepted it")
-
-    def _take(self, stop: threading.Event) -> Document | None:
-        """Return the next document; None when the run ends and all are sent, or time is up."""
-        with self._changed:
-            while not self._waiting and not stop.is_set():
-                self._changed.wait()
-            is_late = stop.is_set() and time.monotonic() >= self._deadline
-            return None if is_late or not self._waiting else self._waiting.popleft()
+        self.drop_waiting()
 
     def _build_retrying(self, stop: threading.Event) -> Retrying:
         return Retrying(
@@ -139,10 +102,11 @@ class WebhookLoop(BackgroundLoop):
             log.warning("webhook delivery failed; retrying", webhook=self.name, error=error)
         self.part.retry(error)
 
-    def _drop(self, document: Document, reason: str) -> None:
-        log.warning("webhook document dropped", webhook=self.name, document=document.event, reason=reason)
+    def drop(self, item: Document, reason: str) -> None:
+        """Log and count a document that is not delivered."""
+        log.warning("webhook document dropped", webhook=self.name, document=item.event, reason=reason)
         if self._metrics:
-            self._metrics.count("webhooks_dropped", webhook=self.name, event=document.event)
+            self._metrics.count("webhooks_dropped", webhook=self.name, event=item.event)
 
 
 def build_webhooks(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from headwater.app.components import BatchNote
+from headwater.app.components import BatchNote, delivery_loop
 from headwater.app.lineage import loop as lineage_loop
 from headwater.app.lineage.loop import LineageLoop
 from headwater.config.loader import parse_settings
@@ -40,7 +40,7 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture(autouse=True)
 def _in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lineage_loop, "_FIRST_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(lineage_loop, "_FLUSH_SECONDS", 1.0)
+    monkeypatch.setattr(delivery_loop, "_FLUSH_SECONDS", 1.0)
 
 
 @contextmanager

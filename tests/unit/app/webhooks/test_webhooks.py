@@ -38,7 +38,7 @@ def note(*, rows: int = 3, quarantined: int = 0, bad_rows: int = 0, committed: b
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.app.webhooks.loop._LONGEST_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr("headwater.app.webhooks.loop._FLUSH_SECONDS", 2)
+    monkeypatch.setattr("headwater.app.components.delivery_loop._FLUSH_SECONDS", 2)
 
 
 @pytest.fixture
