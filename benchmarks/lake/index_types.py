@@ -6,7 +6,6 @@ hashed. `scattered` changes one row in a hundred, which rewrites every file with
 is `global_record_level`. The order of the tables rotates; the rows are in memory.
 """
 
-import time
 from collections.abc import Callable
 from itertools import count
 
@@ -14,7 +13,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.pairs import measure_turns, say
 from benchmarks.result import BenchmarkResult
-from benchmarks.rig.tables import Lake, build_orders, open_lake
+from benchmarks.rig.tables import Lake, build_orders, open_lake, time_write
 from benchmarks.sizes import sized
 
 TABLE_ROWS = sized(1_000_000, 2_000)
@@ -73,13 +72,7 @@ def build_step(lake: Lake, name: str, pattern: str, first_turn: int) -> Callable
         else:
             every = build_orders(lake.spark, 0, TABLE_ROWS, turn)
             rows = every.where(F.col("id").cast("bigint") % ONE_IN == turn % ONE_IN)
-        rows = rows.cache()
-        rows.count()
-        started = time.monotonic()
-        table.write(rows, options)
-        seconds = time.monotonic() - started
-        rows.unpersist(blocking=True)
-        return seconds
+        return time_write(rows, lambda cached: table.write(cached, options))
 
     return write
 

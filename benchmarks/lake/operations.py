@@ -6,13 +6,14 @@ with `upsert`, which also looks up keys. The floor of `bulk_insert` is Spark's o
 other two is `bulk_insert`. The rows are in memory; the order of the operations rotates.
 """
 
-import time
 from collections.abc import Callable
 from itertools import count
 
+from pyspark.sql import DataFrame
+
 from benchmarks.pairs import measure_turns
 from benchmarks.result import BenchmarkResult
-from benchmarks.rig.tables import Lake, build_orders, count_keys, open_lake
+from benchmarks.rig.tables import Lake, build_orders, count_keys, open_lake, time_write
 from benchmarks.sizes import sized
 from headwater.lake.options import Operation
 
@@ -57,13 +58,8 @@ def build_step(lake: Lake, operation: Operation) -> Callable[[], float]:
     table, options, turns = lake.open_table(operation), lake.build_options(operation, operation), count()
 
     def write() -> float:
-        rows = build_orders(lake.spark, TABLE_ROWS + next(turns) * NEW_ROWS, NEW_ROWS).cache()
-        rows.count()
-        started = time.monotonic()
-        table.write(rows, options)
-        seconds = time.monotonic() - started
-        rows.unpersist(blocking=True)
-        return seconds
+        rows = build_orders(lake.spark, TABLE_ROWS + next(turns) * NEW_ROWS, NEW_ROWS)
+        return time_write(rows, lambda cached: table.write(cached, options))
 
     return write
 
@@ -73,12 +69,13 @@ def build_plain_step(lake: Lake) -> Callable[[], float]:
     turns = count()
 
     def write() -> float:
-        rows = build_orders(lake.spark, TABLE_ROWS + next(turns) * NEW_ROWS, NEW_ROWS).cache()
-        rows.count()
-        started = time.monotonic()
-        rows.write.mode("append").option("compression", "zstd").parquet(str(lake.folder / PLAIN))
-        seconds = time.monotonic() - started
-        rows.unpersist(blocking=True)
-        return seconds
+        rows = build_orders(lake.spark, TABLE_ROWS + next(turns) * NEW_ROWS, NEW_ROWS)
+        target = str(lake.folder / PLAIN)
+        return time_write(rows, lambda cached: append_parquet(cached, target))
 
     return write
+
+
+def append_parquet(rows: DataFrame, folder: str) -> None:
+    """Write rows as Spark does without Hudi."""
+    rows.write.mode("append").option("compression", "zstd").parquet(folder)

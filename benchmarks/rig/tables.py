@@ -1,7 +1,8 @@
 """Tables of a lake in a temporary folder, written with the options of their configuration."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,17 @@ def open_lake(tables: JSON, **further: Any) -> Iterator[Lake]:
         tables = {table: {"path": "*.json", **config} for table, config in tables.items()}
         with open_app(build_settings(folder, source, tables, **further)) as app:
             yield Lake(app.spark, folder / "lake", app.settings.tables)
+
+
+def time_write(rows: DataFrame, write: Callable[[DataFrame], None]) -> float:
+    """Return the seconds of a write of rows that are computed before."""
+    cached = rows.cache()
+    cached.count()
+    started = time.monotonic()
+    write(cached)
+    seconds = time.monotonic() - started
+    cached.unpersist(blocking=True)
+    return seconds
 
 
 def build_orders(spark: SparkSession, first: int, rows: int, turn: int = 0, files: int = 2) -> DataFrame:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,15 +11,7 @@ import structlog
 from headwater.observability.log_file import LogFile
 from headwater.observability.logging import configure_logging
 
-
-@pytest.fixture(autouse=True)
-def put_logging_back() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("logging_put_back")
 
 
 def configure() -> logging.Logger:

@@ -1,7 +1,6 @@
 import json
 import logging
 import sys
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,15 +8,7 @@ import structlog
 
 from headwater.observability.logging import configure_logging
 
-
-@pytest.fixture(autouse=True)
-def put_logging_back() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("logging_put_back")
 
 
 def test_lines_are_json_on_stderr_when_it_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
