@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from headwater.app.lake_check import ensure_local_lake
+from headwater.app.roles import Roles
 from headwater.app.webhooks import ensure_headers
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
@@ -36,6 +37,14 @@ def check_before_run(settings: Settings, environ: Mapping[str, str], *, captures
     with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:
         for future in [pool.submit(check) for check in checks]:
             future.result()
+
+
+def check_before_roles(settings: Settings, environ: Mapping[str, str], roles: Roles) -> None:
+    """Check what a process with these roles needs. Raises as the two other checks do."""
+    if roles.serves_only:
+        check_before_services(settings, environ)
+    else:
+        check_before_run(settings, environ, captures=roles.has("capture"))
 
 
 def check_before_services(settings: Settings, environ: Mapping[str, str]) -> None:

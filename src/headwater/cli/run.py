@@ -126,7 +126,7 @@ def _run_until_stopped(
     from headwater.app import App
     from headwater.app.components import RunReport
     from headwater.app.endpoints import serve_endpoints
-    from headwater.app.preflight import check_before_run, check_before_services
+    from headwater.app.preflight import check_before_roles
     from headwater.app.run import Run
     from headwater.app.services.writer_lease import hold_for_run
     from headwater.app.source_memory import ensure_same_source
@@ -138,10 +138,7 @@ def _run_until_stopped(
 
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
-    if roles.serves_only:
-        check_before_services(settings, environ)
-    else:
-        check_before_run(settings, environ, captures=roles.has("capture"))
+    check_before_roles(settings, environ, roles)
     ensure_same_source(settings)
     board = PartBoard()
     board.add(SESSION)
