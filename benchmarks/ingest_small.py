@@ -19,7 +19,6 @@ from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.capture.captured_event import CapturedEvent
 from headwater.demo.landing_zone import build_clients
-from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
 OBJECTS = sized(5_000, 50)
@@ -42,18 +41,24 @@ def run() -> BenchmarkResult:
         queue = {"url": f"{emulator.endpoint}/none", "endpoint": emulator.endpoint}
         source = {"type": "s3", "bucket": "landing", "endpoint": emulator.endpoint, "queue": queue}
         with open_app(build_settings(folder, source, {"orders": TABLE})) as app:
+            made: dict[str, list[Path]] = {"ours": [], "floor": []}
+
+            def create(side: str) -> Path:
+                made[side].append(folder / f"{side}-{len(made[side])}")
+                return made[side][-1]
 
             def ours(take: int = OBJECTS) -> float:
-                return take / ingest(app, folder / f"ours-{take}", events[:take])
+                return take / ingest(app, create("ours"), events[:take])
 
             def floor(take: int = OBJECTS) -> float:
                 paths = [f"s3a://landing/{captured.event.key}" for captured in events[:take]]
-                return take / read_and_write(app.spark, paths, folder / f"floor-{take}", "id", "ts")
+                return take / read_and_write(app.spark, paths, create("floor"), "id", "ts")
 
             say(f"warm-up: floor {floor(WARM_UP):.1f}, ours {ours(WARM_UP):.1f} files/s")
             pair = choose_median(measure_pairs(ours, floor, PAIRS))
-            written = [count_rows(app, path) for path in (f"ours-{OBJECTS}/orders", f"floor-{OBJECTS}")]
-    broken = "" if written == [rows, rows] else f"rows written by ours and the floor: {written}, not {rows}"
+            tables = [*(lake / "orders" for lake in made["ours"][1:]), *made["floor"][1:]]
+            written = {Table(app.spark, str(table)).read().count() for table in tables}
+    broken = "" if written == {rows} else f"rows written by ours and the floor: {written}, not {rows}"
     return BenchmarkResult("ingest_small", pair.value, pair.floor, "files/s", 5.0, "higher", broken)
 
 
@@ -66,8 +71,3 @@ def ingest(app: App, lake: Path, events: Sequence[CapturedEvent]) -> float:
     while pipeline.run_batch() is not None:
         pass
     return time.monotonic() - started
-
-
-def count_rows(app: App, name: str) -> int:
-    """Rows of a table in the lake's folder."""
-    return Table(app.spark, table_path(str(Path(app.settings.lake).parent), name)).read().count()

@@ -77,6 +77,9 @@ class SimulatedRows:
             self._crashes.at("checkpoint read")
         return self._checkpoint
 
+    def check_backlog(self) -> None:
+        """Table services run with the writes here."""
+
     def find_ingested(self, refs: Sequence[ObjectRef]) -> dict[ContentState, int]:
         if not refs or not self._table.exists:
             return {}

@@ -33,6 +33,7 @@ HeadwaterError                exit code 1
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, timeout
 ├── IngestError               1  a data table's batch failed
+│   ├── BacklogError          1  (retryable) table services are too far behind for another batch
 │   ├── DefectError           1  an unexpected exception; retried, and reported at once
 │   ├── NewColumnsError       1  objects have new columns, and the table is set to fail then
 │   ├── TransformError        1  a transform of the table fails
@@ -235,6 +236,12 @@ class ObjectUnavailableError(ObjectError):
 
 class IngestError(HeadwaterError):
     """A batch of one data table failed; its checkpoint has not moved."""
+
+
+class BacklogError(IngestError):
+    """A table's compactions or clusterings are too far behind: its next batch waits for them."""
+
+    retryable = True
 
 
 class DefectError(IngestError):

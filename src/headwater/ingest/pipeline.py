@@ -96,6 +96,7 @@ class TablePipeline(Generic[ReadT]):
         if page.end == self.position and not page.events:
             self._ledger.write_due()
             return None
+        self._ports.rows.check_backlog()
         plan = self._plan(page)
         outcomes, committed = self._apply(plan)
         self._position = plan.batch.end

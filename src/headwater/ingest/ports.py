@@ -93,6 +93,10 @@ class Rows(Protocol[_ReadT_contra]):
         """
         ...
 
+    def check_backlog(self) -> None:
+        """Raise `BacklogError` if table services are too far behind for another batch."""
+        ...
+
     def find_ingested(self, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
         """Return the contents of the objects that have rows, and how many rows per write of each."""
         ...

@@ -76,6 +76,11 @@ class HudiRows:
         """See `Rows`."""
         return self.load_state().checkpoint
 
+    def check_backlog(self) -> None:
+        """See `Rows`."""
+        with explained_read(self._name):
+            self._writer.check_backlog()
+
     def find_ingested(self, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
         """See `Rows`."""
         return self._contents.find_ingested(refs)

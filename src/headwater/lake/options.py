@@ -9,7 +9,6 @@ from headwater.config.hudi.table_option import OptionValue
 from headwater.config.hudi.table_sections import IndexType
 from headwater.config.table import TableConfig
 from headwater.config.table.typed_options import list_typed_options
-from headwater.lake.typed_options.clustering import NOT_PLANNED
 from headwater.lake.typed_options.rendering import render_options
 from headwater.lake.typed_options.services import NO_PLANNED_COMPACTION
 
@@ -118,7 +117,7 @@ class WriteOptions:
     """The options of one write.
 
     A merge-on-read table is compacted inline after `compact_after` delta commits; 0 leaves compaction to
-    table services. `plan_compaction` and `plan_clustering` let the write schedule those for them.
+    table services.
 
     Snapshots of the last `keep_commits` commits stay readable; 0 means Hudi's default of ten. Without a
     `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
@@ -140,8 +139,6 @@ class WriteOptions:
     compact_after: int = 0
     keep_commits: int = 0
     unique_keys: bool = False
-    plan_compaction: bool = True
-    plan_clustering: bool = True
     typed: Mapping[str, OptionValue | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
@@ -179,9 +176,7 @@ class WriteOptions:
         if self.changelog:
             built |= _CHANGELOG
         built |= _render_typed(self.typed, self.table_type)
-        if not self.plan_compaction:
-            built |= NO_PLANNED_COMPACTION
-        return built if self.plan_clustering else built | NOT_PLANNED
+        return built
 
     def list_delete_columns(self, columns: Iterable[str]) -> list[str]:
         """Return the columns that a delete needs, out of those of the rows read."""

@@ -76,8 +76,8 @@ class DerivedPipeline:
     def run_batch(self) -> BatchResult | None:
         """Process all commits of the source since the checkpoint; None if there are none.
 
-        Raises `LakeError`, `TransformError`, `CheckFailedError` and `ConfigError`. The checkpoint then stays
-        unchanged, and the next call retries the batch.
+        Raises `LakeError`, `BacklogError`, `TransformError`, `CheckFailedError` and `ConfigError`. The
+        checkpoint then stays unchanged, and the next call retries the batch.
         """
         started = time.monotonic()
         timeline = self._source.load_timeline()
@@ -92,6 +92,7 @@ class DerivedPipeline:
         )
         if plan.kind == "nothing":
             return None
+        self._writer.check_backlog()
         if plan.kind == "all" and state.as_of:
             _log.info("table %s: reading all of %s: %s", self.name, self._config.from_, plan.reason)
         try:

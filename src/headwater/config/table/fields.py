@@ -258,12 +258,14 @@ class TableFields(Section):
     max_pending_compactions: int = Field(
         5,
         ge=1,
-        description="Maximum number of pending compactions before planning pauses (semi_async, async).",
+        description="Number of due compactions, one of them pending, at which the table's next batch waits "
+        "for their execution (semi_async, async).",
     )
     max_pending_clustering: int = Field(
         5,
         ge=1,
-        description="Maximum number of pending clusterings before planning pauses (semi_async, async).",
+        description="Number of due clusterings, one of them pending, at which the table's next batch waits "
+        "for their execution (semi_async, async).",
     )
     concurrency: Annotated[
         Literal["optimistic", "non_blocking"],

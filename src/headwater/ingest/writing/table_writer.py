@@ -1,6 +1,5 @@
 """Writes one batch to its data table: new and retracted rows, with the checkpoint, in one commit."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -25,14 +24,13 @@ from headwater.ingest.lineage import (
     with_lineage,
 )
 from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
 from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
-
-_log = logging.getLogger(__name__)
 
 # From this number of rows, a Spark job to check that no rows need combining pays off.
 _MANY_ROWS = 50_000
@@ -172,34 +170,12 @@ class TableWriter:
             self._has_deletes = exists and DELETED in self._table.read().columns
         return self._has_deletes
 
-    def _find_plannable(self) -> tuple[bool, bool]:
-        """Return whether a compaction and a clustering may be planned.
-
-        False while too many are pending, so that the writer proceeds and the backlog stays bounded.
-        """
-        config = self._config
-        if config.services != "semi_async":
-            return True, True
-        timeline = self._table.load_timeline()
-        if not timeline.exists():
-            return True, True
-        compactions, clusterings = len(timeline.list_pending("compaction")), 0
-        if config.clustering is not None:
-            clusterings = len(timeline.list_pending("clustering"))
-        return (
-            self._has_room("compactions", compactions, config.max_pending_compactions),
-            self._has_room("clusterings", clusterings, config.max_pending_clustering),
-        )
-
-    def _has_room(self, what: str, pending: int, limit: int) -> bool:
-        if pending >= limit:
-            _log.warning(
-                "table %s: %d %s pending; none planned until `headwater services run` completes them",
-                self._name,
-                pending,
-                what,
-            )
-        return pending < limit
+    def check_backlog(self) -> None:
+        """Raise `BacklogError` if table services are too far behind for another batch; also `LakeError`."""
+        if has_limits(self._config):
+            timeline = self._table.load_timeline()
+            if timeline.exists():
+                check_backlog(self._name, self._config, timeline)
 
     def build_options(self) -> WriteOptions:
         """Return the options of any write of the table, with its own operation."""
@@ -234,15 +210,12 @@ class TableWriter:
         frame = keep_zoneless(frame, self._written)
         frame = store(frame, self._types) if self._types else frame
         options = self.build_options()
-        plan_compaction, plan_clustering = self._find_plannable()
         operation = "insert" if insert else options.operation
         options = replace(
             options,
             # Only an upsert finds the rows to delete.
             operation="upsert" if is_retraction else operation,
             unique_keys=unique_keys,
-            plan_compaction=plan_compaction,
-            plan_clustering=plan_clustering,
             commit_metadata=metadata,
         )
         self._table.write(frame, options)

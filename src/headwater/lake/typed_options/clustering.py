@@ -12,9 +12,6 @@ _GROUP_BYTES = 2 * 1024**3
 PLANNED_BY_WORKER = {"hoodie.clustering.async.enabled": "true"}
 """For a client that schedules a clustering when due, and does nothing else."""
 
-NOT_PLANNED = {"hoodie.clustering.schedule.inline": "false"}
-"""For a write that must not schedule a clustering."""
-
 _CONCURRENT_WITH_WRITERS = {
     # By default, Hudi rejects every write to a file with a pending clustering plan.
     "hoodie.clustering.updates.strategy": (

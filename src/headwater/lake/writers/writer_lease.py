@@ -214,9 +214,9 @@ class WriterLease:
             self._ended.wait(_PUBLISH_SECONDS)
 
     def _has_news(self) -> bool:
-        """True if the published parts differ in more than time, which also changes while a table is idle."""
+        """True if the published parts differ in more than what changes with every batch."""
         with self._parts_lock:
-            return _drop_times(self._parts) != _drop_times(self._lease.parts)
+            return _select_news(self._parts) != _select_news(self._lease.parts)
 
     def _write(self, store: LeaseStore) -> None:
         with self._parts_lock:
@@ -224,8 +224,12 @@ class WriterLease:
         store.write(self._lease)
 
 
-def _drop_times(parts: Mapping[str, PartState]) -> dict[str, tuple[object, ...]]:
-    return {name: (state.status, state.error, state.attempt) for name, state in parts.items()}
+def _select_news(parts: Mapping[str, PartState]) -> dict[str, tuple[object, ...]]:
+    # A busy table would cost a request every few seconds: whether it has a batch in hand can wait.
+    return {
+        name: ("waiting" if state.status == "working" else state.status, state.error, state.attempt)
+        for name, state in parts.items()
+    }
 
 
 def read_writers(lake: str, storage_options: Mapping[str, str]) -> list[Lease]:

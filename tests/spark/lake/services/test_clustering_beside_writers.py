@@ -75,9 +75,9 @@ def test_writer_plans_and_another_clusters(configure, table_type):
     for n in (3, 2):
         owned.write((f"k{n}", n, "x"))
     assert (count_pending(owned), find_clustered(owned)) == (1, [])
-    # Too many wait: the writer goes on and plans no further one.
+    # While one is pending, Hudi's writers plan no further one.
     for n in (5, 4):
-        owned.write((f"k{n}", n, "x"), plan_clustering=False)
+        owned.write((f"k{n}", n, "x"))
     assert count_pending(owned) == 1
     done = run_due_services(services, Duty())
     assert (len(done.clustered.instants), done.clustered.rows, done.given_up) == (1, 2, ())
