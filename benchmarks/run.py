@@ -32,6 +32,7 @@ BENCHMARKS = (
     "cost_slope",
     "skipping",
     "fold",
+    "deduplication",
     "many_commits",
     "commit_floor",
     "incremental_read",

@@ -1,14 +1,14 @@
 """The events table, as in `headwater.capture.events_table`: rejects duplicates and reads pages in order."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import NamedTuple
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.position import BEGINNING, Position
-from headwater.capture.seen_events import SeenEvents
+from headwater.capture.seen_events import SeenEvents, find_window
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.planning.observation import is_from_listing
@@ -28,7 +28,7 @@ class OpenAppend(NamedTuple):
 
     requested: str
     kept: list[CapturedEvent]
-    ids: list[tuple[str, str]]
+    ids: list[tuple[int, str]]
 
 
 class SimulatedEventsTable:
@@ -40,11 +40,11 @@ class SimulatedEventsTable:
         self._seen = self._build_seen()
 
     def _build_seen(self) -> SeenEvents:
-        return SeenEvents((lambda _days: {}) if "ids_not_loaded" in self._bugs else self._load_ids)
+        return SeenEvents((lambda _windows: ()) if "ids_not_loaded" in self._bugs else self._load_ids)
 
     def append(self, batch: Sequence[CapturedEvent]) -> int:
         """Commits new events; returns their number."""
-        ids = [(captured.day, captured.event.event_id) for captured in batch]
+        ids = [(find_window(captured.moment), captured.event.event_id) for captured in batch]
         is_new = self._seen.keep_new(ids)
         if "duplicates_not_refused" in self._bugs:
             is_new = [True] * len(ids)
@@ -62,7 +62,7 @@ class SimulatedEventsTable:
 
     def open_append(self, batch: Sequence[CapturedEvent]) -> "OpenAppend":
         """Requests a commit as a concurrent writer does; it completes after the other writer's."""
-        ids = [(captured.day, captured.event.event_id) for captured in batch]
+        ids = [(find_window(captured.moment), captured.event.event_id) for captured in batch]
         is_new = self._seen.keep_new(ids)
         kept = list(compress(batch, is_new))
         return OpenAppend(self._table.open_concurrent(), kept, list(compress(ids, is_new)))
@@ -74,12 +74,11 @@ class SimulatedEventsTable:
             self._seen.add(opened.ids)
         return len(opened.kept)
 
-    def _load_ids(self, days: Collection[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {day: [] for day in days}
+    def _load_ids(self, windows: Collection[int]) -> Iterator[tuple[int, str]]:
         for row in self._table.peek():
-            if row.captured.day in found:
-                found[row.captured.day].append(row.captured.event.event_id)
-        return found
+            window = find_window(row.captured.moment)
+            if window in windows:
+                yield window, row.captured.event.event_id
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """Reads whole commits, about `max_events` events, at least one commit."""

@@ -19,11 +19,15 @@ class CapturedEvent:
     message_id: str
     source: EventSource = "notification"
 
+    @property
+    def moment(self) -> datetime:
+        """Return the time that all deliveries of the event have, give or take seconds: duplicates are nearby.
+
+        Events of a listing use the time of the listing, because object times spread over years.
+        """
+        return self.received_at if self.source == "listing" else self.event.event_time
+
     @cached_property
     def day(self) -> str:
-        """Return the partition. Deliveries of one event are at most a day apart, so duplicates are nearby.
-
-        Events of a listing use the day of the listing, because object times spread over years.
-        """
-        when = self.received_at if self.source == "listing" else self.event.event_time
-        return when.astimezone(timezone.utc).date().isoformat()
+        """Return the partition."""
+        return self.moment.astimezone(timezone.utc).date().isoformat()

@@ -1,17 +1,18 @@
 """The row of the events table: its Spark schema and the conversion from and to `CapturedEvent`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.position import Position
+from headwater.capture.seen_events import WINDOW_SECONDS
 from headwater.capture.stored_event import StoredEvent
 from headwater.sources.object_event import ObjectEvent
 
@@ -46,6 +47,8 @@ READ_COLUMNS = tuple(
 """The columns that a consumer needs; the raw JSON stays on disk."""
 
 _ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
+# Spark evaluates a filter of many values for every row; more than this are joined instead.
+_FILTER_LIMIT = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -91,6 +94,26 @@ def select_history_columns() -> list[Column]:
         if name != "event_day"
     ]
     return [F.col("_hoodie_commit_time").alias("commit"), *shown]
+
+
+def build_window() -> Column:
+    """Return the number of an event's window, as `find_window` of `CapturedEvent.moment`."""
+    moment = F.when(F.col("source") == "listing", F.col("received_at")).otherwise(F.col("event_time"))
+    return F.floor(F.unix_seconds(moment) / WINDOW_SECONDS).alias("window")
+
+
+def select_windows(events: DataFrame, windows: Collection[int]) -> DataFrame:
+    """Select `window` and `event_id` of the events in these windows, which must not be empty."""
+    begin = F.timestamp_seconds(F.lit(min(windows) * WINDOW_SECONDS))
+    end = F.timestamp_seconds(F.lit((max(windows) + 1) * WINDOW_SECONDS))
+    # Without conditions on stored columns, Spark would read every file of the days.
+    is_near = F.col("event_time").between(begin, end) | F.col("received_at").between(begin, end)
+    days = {(_EPOCH + timedelta(seconds=window * WINDOW_SECONDS)).date().isoformat() for window in windows}
+    found = events.where(F.col("event_day").isin(sorted(days)) & is_near).select(build_window(), "event_id")
+    if len(windows) <= _FILTER_LIMIT:
+        return found.where(F.col("window").isin(list(windows)))
+    wanted = events.sparkSession.createDataFrame([(window,) for window in windows], "window bigint")
+    return found.join(F.broadcast(wanted), "window", "left_semi")
 
 
 def to_stored_event(row: Any, completed: str) -> StoredEvent:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from headwater.capture.event_rows import select_read_columns, to_stored_event
+from headwater.capture.event_rows import build_window, select_read_columns, to_stored_event
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.shards import SharedCommit, build_shared_commit, find_overlap, find_repeated
 from headwater.capture.stored_event import EventPage, StoredEvent, build_page
@@ -27,10 +27,10 @@ LATEST = "9" * 17
 
 
 class StoredId(NamedTuple):
-    """The id of an event, with its day and the completion time of its commit."""
+    """The id of an event, with its window (see `seen_events`) and the completion time of its commit."""
 
     completed: str
-    day: str
+    window: int
     event_id: str
 
 
@@ -165,13 +165,13 @@ class EventTail:
         rows: list[Row] = []
         for frame in (self._table.read_commits(after, chosen[-1].completed), self._read_in_full(chosen)):
             # As in `_read_commits`.
-            rows = frame.select("_hoodie_commit_time", "event_day", "event_id").collect()
+            rows = frame.select("_hoodie_commit_time", build_window(), "event_id").collect()
             rows = [row for row in rows if row[0] in completed]
             if len(rows) >= promised:
                 break
         else:
             raise self._build_loss(chosen, promised, len(rows))
-        return [StoredId(completed[row[0]], str(row[1]), row[2]) for row in rows]
+        return [StoredId(completed[row[0]], row[1], row[2]) for row in rows]
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
         """Read all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.

@@ -17,12 +17,13 @@ from headwater.capture.event_rows import (
     EVENTS_SCHEMA,
     select_history_columns,
     select_read_columns,
+    select_windows,
     to_arrow,
     to_stored_event,
 )
 from headwater.capture.event_tail import EventTail
 from headwater.capture.position import BEGINNING, Position
-from headwater.capture.seen_events import SeenEvents
+from headwater.capture.seen_events import SeenEvents, find_window
 from headwater.capture.shards import SEEN_KEY
 from headwater.capture.shared_ids import SharedIds
 from headwater.capture.stored_event import EventPage, StoredEvent
@@ -80,7 +81,7 @@ class EventsTable:
         """
         started = time.monotonic()
         with self._write_lock, explained_lake(self._table.path):
-            ids = [(captured.day, captured.event.event_id) for captured in batch]
+            ids = [(find_window(captured.moment), captured.event.event_id) for captured in batch]
             try:
                 is_new = self._find_new(ids)
                 kept = list(compress(batch, is_new))
@@ -97,7 +98,7 @@ class EventsTable:
             self.signal.wake()
         return AppendResult(len(kept), len(batch) - len(kept), time.monotonic() - started)
 
-    def _find_new(self, ids: Sequence[tuple[str, str]]) -> list[bool]:
+    def _find_new(self, ids: Sequence[tuple[int, str]]) -> list[bool]:
         if self._shared and ids:
             self._seen.add(self._shared.read_new())
         return self._seen.keep_new(ids)
@@ -221,9 +222,14 @@ class EventsTable:
     def _is_empty(self) -> bool:
         return not self._table.load_timeline().has_commits()
 
-    def _load_ids(self, days: Collection[str]) -> dict[str, list[str]]:
+    def _load_ids(self, windows: Collection[int]) -> Iterator[tuple[int, str]]:
         if self._is_empty():
-            return {}
-        wanted = self._table.read().where(F.col("event_day").isin(list(days)))
-        rows = wanted.select("event_day", "event_id").toPandas()
-        return {str(day): list(ids) for day, ids in rows.groupby("event_day")["event_id"]}
+            return
+        with explained_lake(self._table.path):
+            stored = select_windows(self._table.read(), windows)
+            # Text, and only some of it at once: Spark limits what the driver may collect.
+            pieces = stored.groupBy("window", F.substring("event_id", 1, 2)).agg(
+                F.concat_ws("", F.collect_list("event_id")).alias("ids")
+            )
+            for row in pieces.select("window", "ids").toLocalIterator(prefetchPartitions=True):
+                yield row["window"], row["ids"]

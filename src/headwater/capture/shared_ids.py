@@ -25,12 +25,12 @@ class SharedIds:
         """Remember a commit whose events this process knows."""
         self._own.add(commit.completed)
 
-    def read_new(self) -> list[tuple[str, str]]:
-        """Return day and id of the events that others have committed since the last call."""
+    def read_new(self) -> list[tuple[int, str]]:
+        """Return window and id of the events that others have committed since the last call."""
         timeline = self._table.load_timeline()
         if not timeline.exists() or not timeline.commits:
             return []
         found = self._tail.read_ids(timeline, self.seen, LATEST, but=self._own)
         self.seen = timeline.commits[-1].completed
         self._own = {completed for completed in self._own if completed > self.seen}
-        return [(stored.day, stored.event_id) for stored in found]
+        return [(stored.window, stored.event_id) for stored in found]

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -132,6 +132,24 @@ def test_one_event_in_two_encodings_around_midnight_is_one_row(spark, path):
         # In one process and after a restart.
         assert EventsTable(spark, place).append([*first, *second]).duplicates == 1
         assert EventsTable(spark, place).append(second).events == 0
+
+
+@pytest.mark.parametrize("source", ["notification", "listing"])
+def test_events_of_hundreds_of_windows_are_known_after_a_restart(spark, path, source):
+    begin = datetime(2026, 6, 2, 23, 0, tzinfo=timezone.utc)
+    batch = [
+        dataclasses.replace(
+            captured,
+            event=dataclasses.replace(captured.event, event_time=begin + timedelta(minutes=11 * n)),
+            received_at=begin + timedelta(minutes=11 * n, days=1),
+            source=source,
+        )
+        for n, captured in enumerate(capture(*range(150)))
+    ]
+    assert EventsTable(spark, path).append(batch).events == 150
+    restarted = EventsTable(spark, path)
+    assert restarted.append([*batch, *capture(1000)]).events == 1
+    assert EventsTable(spark, path).append(batch[70:72]).events == 0
 
 
 def test_commit_that_is_complete_and_seems_to_have_failed_is_neither_repeated_nor_passed_over(
