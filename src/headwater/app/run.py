@@ -21,6 +21,7 @@ from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.roles import Roles, choose_roles
 from headwater.app.scope import rename_moved
+from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
 from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
@@ -347,7 +348,11 @@ def _build_elected(app: App, capture: Capture, metrics: Metrics | None) -> list[
     """Build what one process does for all that capture."""
     source, is_alive = app.settings.source, app.is_session_alive
     reconcile = Reconcile(app, metrics=metrics)
-    built: list[Component] = [RetryLoop(app), ReconcileLoop(reconcile, capture.find_captured_until, is_alive)]
+    built: list[Component] = [
+        RetryLoop(app),
+        ReconcileLoop(reconcile, capture.find_captured_until, is_alive),
+        EventsClustering(app),
+    ]
     if source.clean_source != "off":
         clean = CleanSource(app, metrics=metrics)
         built.append(CleanLoop(clean, source.clean_source_delay, capture.is_drained, is_alive))

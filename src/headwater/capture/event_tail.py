@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from headwater.capture.event_rows import build_window, select_read_columns, to_stored_event
@@ -51,9 +51,11 @@ class EventTail:
         self.restart(self.find_newest())
 
     def find_newest(self) -> Commit | None:
-        """Return the newest commit of the table; None before the first one."""
+        """Return the newest commit that may have events; None before the first one."""
         timeline = self._table.load_timeline()
-        return timeline.commits[-1] if timeline.exists() and timeline.commits else None
+        commits = reversed(timeline.commits) if timeline.exists() else ()
+        # A clustering moves events to other files, and adds none.
+        return next((commit for commit in commits if commit.action != "replacecommit"), None)
 
     def restart(self, newest: Commit | None) -> None:
         """Drop everything; commits after `newest` will be added."""
@@ -161,36 +163,51 @@ class EventTail:
                 promised += int(metadata.get("events", "0"))
         if not chosen:
             return []
-        completed = {commit.requested: commit.completed for commit in chosen}
-        rows: list[Row] = []
-        for frame in (self._table.read_commits(after, chosen[-1].completed), self._read_in_full(chosen)):
-            # As in `_read_commits`.
-            rows = frame.select("_hoodie_commit_time", build_window(), "event_id").collect()
-            rows = [row for row in rows if row[0] in completed]
-            if len(rows) >= promised:
-                break
-        else:
-            raise self._build_loss(chosen, promised, len(rows))
-        return [StoredId(completed[row[0]], row[1], row[2]) for row in rows]
+        columns = (build_window(), F.col("event_id"))
+        return [
+            StoredId(completed, row[1], row[2])
+            for completed, row in self._read_rows(chosen, after, promised, columns)
+        ]
 
     def _read_commits(self, commits: Sequence[Commit], promised: int) -> list[StoredEvent]:
-        """Read all events of the commits. Raises `LakeError` for fewer than `promised`, the recorded count.
+        """Read all events of the commits in order of offset; errors as in `_read_rows`."""
+        after = find_just_before(commits[0].completed)
+        found = self._read_rows(commits, after, promised, select_read_columns())
+        events = [to_stored_event(row, completed) for completed, row in found]
+        return sorted(events, key=lambda stored: stored.position)
 
-        Hudi's incremental read may return fewer rows, even none, without an error: apache/hudi issue 20286.
+    def _read_rows(
+        self, commits: Sequence[Commit], after: str, promised: int, columns: Sequence[Column]
+    ) -> list[tuple[str, Row]]:
+        """Read rows of the commits, each with the completion time of its commit.
+
+        The incremental read opens no files but theirs. It fails once clustering has moved their rows to other
+        files, and it may return fewer rows, even none, without an error: apache/hudi issue 20286. Then the
+        files of the whole table are read, without most of their row groups. Raises `LakeError` for fewer than
+        `promised` rows, the recorded count.
         """
-        after, upto = find_just_before(commits[0].completed), commits[-1].completed
-        events = self._collect(self._table.read_commits(after, upto), commits)
-        if len(events) >= promised:
-            return events
-        _log.warning(
-            "events table: incremental read returned %d of %d events; reading in full",
-            len(events),
-            promised,
-        )
-        events = self._collect(self._read_in_full(commits), commits)
-        if len(events) < promised:
-            raise self._build_loss(commits, promised, len(events))
-        return events
+        completed = {commit.requested: commit.completed for commit in commits}
+
+        def collect(frame: DataFrame) -> list[tuple[str, Row]]:
+            rows = frame.select("_hoodie_commit_time", *columns).collect()
+            return [(completed[row[0]], row) for row in rows if row[0] in completed]
+
+        found: list[tuple[str, Row]] = []
+        try:
+            with explained_lake(self._table.path):
+                found = collect(self._table.read_commits(after, commits[-1].completed))
+        except LakeError as error:
+            _log.debug("events table: %s; reading in full", error.message)
+        else:
+            if len(found) < promised:
+                text = "events table: incremental read returned %d of %d events; reading in full"
+                _log.warning(text, len(found), promised)
+        if len(found) < promised:
+            wanted = F.col("_hoodie_commit_time").isin(list(completed))
+            found = collect(self._table.read().where(wanted))
+        if len(found) < promised:
+            raise self._build_loss(commits, promised, len(found))
+        return found
 
     def _build_loss(self, commits: Sequence[Commit], promised: int, found: int) -> LakeError:
         return LakeError(
@@ -198,19 +215,6 @@ class EventTail:
             f"{commits[-1].completed} contain {promised:,} events, but only {found:,} can be read",
             hint="restore the missing files of the table, or remove the events table and rebuild it "
             "from the source with `headwater reconcile`",
-        )
-
-    def _read_in_full(self, commits: Sequence[Commit]) -> DataFrame:
-        wanted = [commit.requested for commit in commits]
-        return self._table.read().where(F.col("_hoodie_commit_time").isin(wanted))
-
-    def _collect(self, frame: DataFrame, commits: Sequence[Commit]) -> list[StoredEvent]:
-        """Collect the events of the commits in order of offset."""
-        completed = {commit.requested: commit.completed for commit in commits}
-        rows = frame.select("_hoodie_commit_time", *select_read_columns()).collect()
-        return sorted(
-            (to_stored_event(row, completed[row[0]]) for row in rows if row[0] in completed),
-            key=lambda stored: stored.position,
         )
 
 

@@ -1,5 +1,6 @@
 """Clustering: rewrites small files into larger, sorted ones, so that queries skip most of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,15 @@ def plan_clustering(address: TableAddress, options: ClusterOptions) -> Candidate
         bytes=sum(found.base_file_size for found in small),
         pending=reader.list_pending("clustering"),
     )
+
+
+def count_small_files(address: TableAddress, options: ClusterOptions) -> Counter[str]:
+    """Count the files that a clustering would rewrite, by partition path; without a JVM.
+
+    Raises `LakeError`.
+    """
+    slices = SnapshotReader(address.path, address.storage_options).list_slices()
+    return Counter(found.partition_path for found in slices if found.base_file_size < options.small_bytes)
 
 
 def cluster(table: ServiceTable, options: ClusterOptions) -> ServiceResult:
