@@ -106,7 +106,7 @@ def test_due_objects_pass_verify(listed, claimed, policy):
             {},
             claim.rules,
         )
-        assert {finding.kind for finding in verify_objects([listed], table)} <= GOOD_KINDS - {"pending"}
+        assert {finding.kind for _, finding in verify_objects([listed], [table])} <= GOOD_KINDS - {"pending"}
 
 
 @given(listings, st.lists(claims, min_size=1, max_size=3), policies, st.integers(0, 2))

@@ -1,6 +1,5 @@
 """`headwater verify --deep`: re-reads ingested objects in batches and compares them row by row."""
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from headwater.app.application import App
@@ -33,31 +32,34 @@ class DeepVerification:
         self._counts = counts
         self._one_in = one_in
         self._seed = now.date().isoformat()
+        self._batch: list[Finding] = []
+        self._batch_bytes = 0
 
-    def iter(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield every finding once; those of ingested objects after re-reading them, a batch at a time."""
-        batch: list[Finding] = []
-        size = 0
-        for finding in findings:
-            if not self._is_wanted(finding):
-                yield finding
-                continue
-            batch.append(finding)
-            size += finding.present.size if finding.present else 0
-            if len(batch) >= _OBJECTS_A_BATCH or size >= _BYTES_A_BATCH:
-                yield from self._compare(batch)
-                batch, size = [], 0
-        yield from self._compare(batch)
+    def take(self, finding: Finding) -> list[Finding]:
+        """Return the findings that are complete now: those of ingested objects after re-reading a batch."""
+        if not self._is_wanted(finding):
+            return [finding]
+        self._batch.append(finding)
+        self._batch_bytes += finding.present.size if finding.present else 0
+        is_full = len(self._batch) >= _OBJECTS_A_BATCH or self._batch_bytes >= _BYTES_A_BATCH
+        return self.finish() if is_full else []
+
+    def finish(self) -> list[Finding]:
+        """Return the findings of the last batch."""
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        return self._compare(batch)
 
     def _is_wanted(self, finding: Finding) -> bool:
         is_there = finding.kind == "ingested" and finding.present is not None and finding.entry is not None
         return is_there and is_in_sample(finding.key, self._one_in, self._seed)
 
-    def _compare(self, batch: list[Finding]) -> Iterator[Finding]:
+    def _compare(self, batch: list[Finding]) -> list[Finding]:
         objects = [(found.present, found.entry) for found in batch if found.present and found.entry]
         if not objects:
-            return
+            return batch
+        done = []
         for finding, compared in zip(batch, self._comparison.compare(objects), strict=True):
             judged = judge_compared(finding, compared, self._rules)
             self._counts.add(compared, is_same=judged is finding)
-            yield judged
+            done.append(judged)
+        return done

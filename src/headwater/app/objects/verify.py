@@ -1,6 +1,6 @@
 """`headwater verify`: compares each table with the bucket, and repairs the differences."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -103,7 +103,7 @@ class Verify:
         """Verify all tables, or those named; also report on the first `folder_depth` parts of the keys."""
         started_at = self._now()
         names = self._list_objects(only)
-        tables = {name: self._verify(name, folder_depth) for name in names}
+        tables = self._verify(names, folder_depth)
         for report in tables.values():
             report.watermark = report.counts.oldest_open or started_at
         watermark = min((r.watermark or started_at for r in tables.values()), default=started_at)
@@ -143,14 +143,26 @@ class Verify:
     def _iter_repairs(self, names: Sequence[str]) -> Iterator[CapturedEvent]:
         asked: set[str] = set()
         started_at = self._now()
-        for name in names:
-            for finding in self._iter_findings(name, DeepCounts()):
-                if finding.is_repairable and finding.key not in asked:
-                    asked.add(finding.key)
-                    yield self._build_event(finding, started_at)
+        for _, finding in self._iter_findings(names, {name: DeepCounts() for name in names}):
+            if finding.is_repairable and finding.key not in asked:
+                asked.add(finding.key)
+                yield self._build_event(finding, started_at)
 
-    def _verify(self, name: str, folder_depth: int) -> TableReport:
-        report = TableReport(
+    def _verify(self, names: Sequence[str], folder_depth: int) -> dict[str, TableReport]:
+        reports = {name: self._begin_report(name) for name in names}
+        deep = {name: report.deep or DeepCounts() for name, report in reports.items()}
+        for name, finding in self._iter_findings(names, deep):
+            report = reports[name]
+            report.counts.add(finding)
+            if folder_depth:
+                folder = "/".join(finding.key.split("/")[:-1][:folder_depth])
+                report.folders.setdefault(folder, TableVerification()).add(finding)
+            if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _MAX_PROBLEMS:
+                report.problems.append(finding)
+        return reports
+
+    def _begin_report(self, name: str) -> TableReport:
+        return TableReport(
             deep=DeepCounts() if self._deep else None,
             damaged=self._find_corrupt_files(name),
             outside=count_outside(
@@ -158,14 +170,6 @@ class Verify:
                 build_uri_prefix(self._settings, source_bucket(self._settings)),
             ),
         )
-        for finding in self._iter_findings(name, report.deep or DeepCounts()):
-            report.counts.add(finding)
-            if folder_depth:
-                folder = "/".join(finding.key.split("/")[:-1][:folder_depth])
-                report.folders.setdefault(folder, TableVerification()).add(finding)
-            if finding.kind in REPAIRABLE_KINDS and len(report.problems) < _MAX_PROBLEMS:
-                report.problems.append(finding)
-        return report
 
     def _find_corrupt_files(self, name: str) -> tuple[CorruptFile, ...]:
         try:
@@ -173,20 +177,36 @@ class Verify:
         except (TableNotFoundError, TableUnsupportedError):
             return ()
 
-    def _iter_findings(self, name: str, deep: DeepCounts) -> Iterator[Finding]:
-        scope = build_scope(self._settings, name)
+    def _iter_findings(
+        self, names: Sequence[str], deep: Mapping[str, DeepCounts]
+    ) -> Iterator[tuple[str, Finding]]:
+        """Yield the findings of all tables, each with its table, from one listing; count what is re-read."""
+        found = self._compare(names)
+        return self._read_again(found, deep) if self._deep else found
+
+    def _compare(self, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
+        scopes = {name: build_scope(self._settings, name) for name in names}
         unusable: list[UnusablePath] = []
         with self._source.open_lister(lambda: None, unusable.append) as lister:
-            present = lister.iter_objects(scope.prefix)
-            own = (found for found in present if scope.includes(scope.bucket, found.key))
-            found = verify_objects(own, open_streams(self._app, name))
-            if self._deep:
-                found = DeepVerification(self._app, name, deep, self._now(), self._deep).iter(found)
-            for finding in found:
+            present = lister.iter_objects(self._settings.source.prefix)
+            for at, finding in verify_objects(present, [open_streams(self._app, name) for name in names]):
                 is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
                 if not (is_hidden and finding.kind == "extra"):
-                    yield finding
-        yield from _judge_unusable(unusable, scope)
+                    yield names[at], finding
+        for name, scope in scopes.items():
+            yield from ((name, finding) for finding in _judge_unusable(unusable, scope))
+
+    def _read_again(
+        self, found: Iterable[tuple[str, Finding]], deep: Mapping[str, DeepCounts]
+    ) -> Iterator[tuple[str, Finding]]:
+        passes = {
+            name: DeepVerification(self._app, name, counts, self._now(), self._deep)
+            for name, counts in deep.items()
+        }
+        for name, finding in found:
+            yield from ((name, judged) for judged in passes[name].take(finding))
+        for name, last in passes.items():
+            yield from ((name, judged) for judged in last.finish())
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present

@@ -1,4 +1,4 @@
-"""Verifies each object of one table: bucket x events x ledger x rows. Pure, constant memory.
+"""Verifies each object of each table: bucket x events x ledger x rows. Pure, constant memory.
 
 All streams are in the order of their keys by UTF-8 bytes, which for text is Python's own.
 """
@@ -126,13 +126,21 @@ class Known:
     announced: Mapping[str, int] = field(default_factory=dict)
 
 
-def verify_objects(present: Iterable[ListedObject], table: TableStreams) -> Iterator[Finding]:
-    """Yield one finding for each object in any of the streams, in the order of keys."""
-    for key, listed, knowns in merge_streams(present, [table]):
-        known, rules = knowns[0], table.rules
-        finding = _find_absent(key, known, rules) if listed is None else judge_present(listed, known, rules)
-        if finding is not None:
-            yield finding
+def verify_objects(
+    present: Iterable[ListedObject], tables: Sequence[TableStreams]
+) -> Iterator[tuple[int, Finding]]:
+    """Yield the index of a table and a finding for each of its objects in any stream, in the order of keys.
+
+    `present` are objects of any table, or of none.
+    """
+    for key, listed, knowns in merge_streams(present, tables):
+        for at, (known, table) in enumerate(zip(knowns, tables, strict=True)):
+            if listed is not None and table.includes(key):
+                finding: Finding | None = judge_present(listed, known, table.rules)
+            else:
+                finding = _find_absent(key, known, table.rules)
+            if finding is not None:
+                yield at, finding
 
 
 def merge_streams(

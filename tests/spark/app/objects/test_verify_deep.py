@@ -129,15 +129,15 @@ def test_object_changed_concurrently_is_no_difference(
     lake: FolderLake, verify: Callable[..., Verify], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comparison = verify(lake)
-    found = list(comparison._iter_findings("things", DeepCounts()))
-    assert {finding.kind for finding in found} == {"ingested", "skipped"}
+    found = list(comparison._iter_findings(["things"], {"things": DeepCounts()}))
+    assert {finding.kind for _, finding in found} == {"ingested", "skipped"}
 
     from headwater.app.objects import verify as module
 
     judged = module.verify_objects
 
-    def change_first(present, table):
-        findings = list(judged(present, table))
+    def change_first(present, tables):
+        findings = list(judged(present, tables))
         lake.write("day=1/a.json", lines({"id": 77}))
         (lake.source / "day=1/twice.json").unlink()
         return iter(findings)

@@ -122,6 +122,11 @@ def streams(
     return TableStreams(lambda key: key.endswith(".json"), entries, rows, pending, {}, RULES)
 
 
+def verify(table: TableStreams) -> list[Finding]:
+    """With an empty bucket."""
+    return [finding for _, finding in verify_objects([], [table])]
+
+
 def test_a_pass_asks_the_tables_that_take_the_key() -> None:
     objects = [replace(LISTED, key=key) for key in ("a.json", "b.json", "c.csv", "d.json")]
     known = [replace(ENTRY, key=key, object_id=key) for key in ("a.json", "b.json", "gone.json")]
@@ -139,23 +144,23 @@ def test_a_pass_asks_the_tables_that_take_the_key() -> None:
 @pytest.mark.parametrize("kind", ["ingested", "skipped"])
 def test_verify_counts_cleaned_objects_by_previous_status(kind: str) -> None:
     cleaned = entry(status=kind, reason="cleaned")
-    found = list(verify_objects([], streams([cleaned], [("a.json", {"e1": [2]})])))
+    found = verify(streams([cleaned], [("a.json", {"e1": [2]})]))
     assert [(f.kind, f.detail) for f in found] == ([("ingested", "cleaned")] if kind == "ingested" else [])
 
 
 def test_verify_finds_lost_rows_of_cleaned_objects_without_re_reading() -> None:
-    (found,) = verify_objects([], streams([entry(reason="cleaned")], [("a.json", {"e1": [1]})]))
+    (found,) = verify(streams([entry(reason="cleaned")], [("a.json", {"e1": [1]})]))
     assert (found.kind, found.is_repairable) == ("wrong_rows", False)
     assert "put it back" in found.detail
 
 
 def test_verify_waits_for_events_of_cleaned_objects() -> None:
     waiting = streams([entry(reason="cleaned")], [("a.json", {"e1": [2]})], ["a.json"])
-    assert [f.kind for f in verify_objects([], waiting)] == ["pending"]
+    assert [f.kind for f in verify(waiting)] == ["pending"]
 
 
 def test_rows_of_an_object_that_was_not_cleaned_are_extra() -> None:
-    found = list(verify_objects([], streams([ENTRY], [("a.json", {"e1": [2]})])))
+    found = verify(streams([ENTRY], [("a.json", {"e1": [2]})]))
     assert found == [
         Finding("extra", "a.json", "the object is not in the bucket, but the table has 2 rows of it")
     ]

@@ -1,0 +1,47 @@
+"""Several tables are compared with one listing."""
+
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.verification import TableRules, TableStreams, verify_objects
+from headwater.sources.lister import ListedObject
+
+AT = datetime(2026, 5, 1, tzinfo=timezone.utc)
+ENTRY = LedgerEntry("id", "s3", "landing", "a/1.json", version="e1", etag="e1", status="ingested", rows=2)
+MIRROR = TableRules(follows_removals=True, counts_rows=True)
+
+
+def table(prefix: str, *entries: LedgerEntry) -> TableStreams:
+    """Takes the keys with the prefix; each entry has the rows that it says."""
+    rows = [(entry.key, {entry.version: [entry.rows]}) for entry in entries]
+    return TableStreams(lambda key: key.startswith(prefix), entries, rows, (), {}, MIRROR)
+
+
+def listed(key: str, etag: str = "e1") -> ListedObject:
+    return ListedObject(key, 10, etag, None, AT)
+
+
+def entry(key: str) -> LedgerEntry:
+    return replace(ENTRY, object_id=key, key=key)
+
+
+def test_each_table_has_one_finding_for_each_of_its_objects_in_the_order_of_keys() -> None:
+    orders = table("a/", entry("a/1.json"), entry("a/2.json"), entry("a/gone.json"))
+    every = table("", entry("a/1.json"), entry("b/1.json"))
+    present = [listed("a/1.json"), listed("a/2.json", "e2"), listed("b/1.json"), listed("c.json")]
+    found = [(at, f.key, f.kind) for at, f in verify_objects(present, [orders, every])]
+    assert found == [
+        (0, "a/1.json", "ingested"),
+        (1, "a/1.json", "ingested"),
+        (0, "a/2.json", "wrong_version"),
+        (1, "a/2.json", "missing"),
+        (0, "a/gone.json", "extra"),
+        (1, "b/1.json", "ingested"),
+        (1, "c.json", "missing"),
+    ]
+
+
+def test_a_listing_of_other_objects_says_nothing_about_a_table() -> None:
+    assert list(verify_objects([listed("b.json")], [table("a/")])) == []
+    assert list(verify_objects([listed("b.json")], [])) == []
