@@ -10,6 +10,7 @@ import pytest
 from headwater.sources.lister import ListedObject, Lister
 from headwater.sources.local.lister import LocalLister
 from headwater.sources.memory.lister import MemoryLister
+from headwater.sources.parallel_lister import ParallelLister
 from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
 from headwater.sources.s3.lister import S3Lister
 from tests.fixtures.emulator import EmulatorSession
@@ -32,7 +33,7 @@ ODD_KEYS = (
     "\ufb00-before-the-surrogates",
     "😀-behind-them",
 )
-KINDS = ("memory", "local", "s3", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
+KINDS = ("memory", "parallel", "local", "s3", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
 
 Build = Callable[[Iterable[str]], Lister]
 
@@ -54,6 +55,8 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Build:
     kind = request.param
     if kind == "memory":
         return lambda keys: MemoryLister(map(build_listed, keys))
+    if kind == "parallel":
+        return lambda keys: ParallelLister(MemoryLister(map(build_listed, keys)), lambda: ODD_KEYS[::3])
     if kind == "local":
 
         def write(keys: Iterable[str]) -> Lister:

@@ -177,6 +177,15 @@ class EventsTable:
             found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
             yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
 
+    def sample_keys(self, bucket: str, one_in: int) -> list[str]:
+        """Return about one in so many of the bucket's keys with events, unordered. Raises `LakeError`."""
+        if self._is_empty():
+            return []
+        with explained_lake(self._table.path):
+            is_sampled = F.pmod(F.xxhash64("key"), F.lit(one_in)) == 0
+            found = self._table.read().where((F.col("bucket") == bucket) & is_sampled)
+            return [row["key"] for row in found.select("key").distinct().collect()]
+
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
         """Return all events of one object, in the object's order, with `select_history_columns`."""
         if self._is_empty():

@@ -346,7 +346,7 @@ class ReconcileConfig(Section):
         "listing.",
     )
     max_requests_per_second: float = Field(
-        20, ge=0.1, le=3_500, description="Maximum listing requests per second, of 1,000 objects each."
+        100, ge=0.1, le=3_500, description="Maximum listing requests per second, of 1,000 objects each."
     )
     checkpoint_objects: int = Field(
         100_000,

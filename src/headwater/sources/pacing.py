@@ -6,7 +6,8 @@ from headwater.observability.clock import Clock
 
 
 class Pacer:
-    """Call it before each request: it waits until the next one is allowed. `stop` ends the wait."""
+    """Call it before each request, in any thread: it waits until the next one is allowed. `stop` ends the
+    wait."""
 
     def __init__(self, per_second: float, clock: Clock, stop: threading.Event) -> None:
         self._interval = 1 / per_second
@@ -24,4 +25,4 @@ class Pacer:
                     break
                 # At most a second, so that `stop` takes effect soon.
                 self._clock.wait(self._pause, min(left, 1.0))
-        self._next = max(self._next, self._clock.monotonic()) + self._interval
+            self._next = max(self._next, self._clock.monotonic()) + self._interval

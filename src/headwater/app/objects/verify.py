@@ -6,6 +6,7 @@ from datetime import datetime
 
 from headwater.app.application import App, read_clock
 from headwater.app.lineage.following import Following, read_following
+from headwater.app.listing import list_in_parallel
 from headwater.app.objects.deep_verification import DeepVerification
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_streams
@@ -188,7 +189,7 @@ class Verify:
         scopes = {name: build_scope(self._settings, name) for name in names}
         unusable: list[UnusablePath] = []
         with self._source.open_lister(lambda: None, unusable.append) as lister:
-            present = lister.iter_objects(self._settings.source.prefix)
+            present = list_in_parallel(self._app, lister).iter_objects(self._settings.source.prefix)
             for at, finding in verify_objects(present, [open_streams(self._app, name) for name in names]):
                 is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
                 if not (is_hidden and finding.kind == "extra"):

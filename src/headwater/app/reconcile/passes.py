@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headwater.app.application import App
+from headwater.app.listing import list_in_parallel
 from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
 from headwater.app.scope import source_bucket
 from headwater.capture.reconcile import (
@@ -146,7 +147,9 @@ class Reconcile:
         """
         self._app.use_pool(POOL)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
-        with self._open_listing(pace, inventory) as listing:
+        with self._open_listing(pace, inventory) as opened:
+            ranges = opened.lister if inventory else list_in_parallel(self._app, opened.lister)
+            listing = replace(opened, lister=ranges)
             examples: list[ReconcileDifference] = []
 
             def note(kind: Decision, compared: Comparison) -> None:

@@ -1,0 +1,17 @@
+"""How a pass lists the source: a bucket in ranges, divided by keys of the events table."""
+
+from headwater.app.application import App
+from headwater.app.scope import source_bucket
+from headwater.sources.lister import Lister
+from headwater.sources.parallel_lister import ParallelLister
+
+_OBJECTS_A_RANGE = 10_000
+"""About, as far as the events table knows the objects. One of a thousand requests then begins a range."""
+
+
+def list_in_parallel(app: App, lister: Lister) -> Lister:
+    """Return a lister of ranges of a bucket at the same time; that of a folder is returned unchanged."""
+    if app.settings.source.is_watched:
+        return lister
+    bucket = source_bucket(app.settings)
+    return ParallelLister(lister, lambda: app.events.sample_keys(bucket, _OBJECTS_A_RANGE))
