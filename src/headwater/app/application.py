@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from headwater.app.lake_identity import build_identity
 from headwater.app.scope import build_scope, source_bucket, source_location
-from headwater.app.source_memory import SOURCE_KEY, name_source
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import find_state_folder, read_environment
@@ -96,8 +96,8 @@ class App:
     @cached_property
     def events(self) -> EventsTable:
         """Return the events table."""
-        metadata = {SOURCE_KEY: name_source(self.settings)}
-        return EventsTable(self.spark, events_path(self.settings.lake), metadata)
+        identity = build_identity(self.settings)
+        return EventsTable(self.spark, events_path(self.settings.lake), identity)
 
     @cached_property
     def stores(self) -> Stores:

@@ -15,6 +15,7 @@ from headwater.app.capture import Capture
 from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
+from headwater.app.lake_identity import check_usable_lake
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch, record_part
 from headwater.app.objects.redrive import RetryLoop
@@ -25,7 +26,6 @@ from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
 from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
-from headwater.app.source_memory import check_captured_source
 from headwater.app.webhooks import build_webhooks
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
@@ -213,7 +213,7 @@ class Run:
         app, capture = self._app, self._capture
         spark = app.spark
         self._session_part.note("up")
-        check_captured_source(app.settings, app.events)
+        check_usable_lake(app.settings, app.events)
         if self._roles.list_shared(app.settings):
             self._share_tables()
         self._on_session()

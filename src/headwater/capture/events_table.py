@@ -201,11 +201,11 @@ class EventsTable:
         newest = self._tail.find_newest()
         return Position(newest.completed) if newest else BEGINNING
 
-    def find_metadata(self, key: str) -> str | None:
-        """Return the value of `key` in the newest active commit that carries it, or None."""
+    def find_metadata(self, key: str) -> Mapping[str, str] | None:
+        """Return the metadata of the newest active commit that carries `key`, or None."""
         timeline = self._table.load_timeline()
         commit = timeline.find_commit(key) if timeline.exists() else None
-        return None if commit is None else timeline.read_own_metadata(commit)[key]
+        return None if commit is None else timeline.read_own_metadata(commit)
 
     def has_events_of(self, bucket: str) -> bool:
         """True if the table has an event of that bucket."""

@@ -47,9 +47,9 @@ def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> 
     active.
     """
     from headwater.app import App
+    from headwater.app.lake_identity import ensure_usable_lake
     from headwater.app.preflight import check_before_run
     from headwater.app.services.writer_lease import hold_for_command
-    from headwater.app.source_memory import ensure_same_source
     from headwater.config.environment import read_environment
 
     settings, environ = Invocation.of(ctx).load_settings(), read_environment()
@@ -58,7 +58,7 @@ def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> 
     with ExitStack() as stack:
         lease = stack.enter_context(hold_for_command(settings, writing)) if writing else None
         if writing:
-            ensure_same_source(settings)
+            ensure_usable_lake(settings)
         app = stack.enter_context(closing(App(settings, environ=environ)))
         if lease is not None:
             lease.add_process(app.find_jvm_process())

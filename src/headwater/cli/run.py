@@ -126,10 +126,10 @@ def _run_until_stopped(
     from headwater.app import App
     from headwater.app.components import RunReport
     from headwater.app.endpoints import serve_endpoints
+    from headwater.app.lake_identity import ensure_usable_lake
     from headwater.app.preflight import check_before_roles
     from headwater.app.run import Run
     from headwater.app.services.writer_lease import hold_for_run
-    from headwater.app.source_memory import ensure_same_source
     from headwater.capture.consumer import CaptureStats
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
@@ -139,7 +139,7 @@ def _run_until_stopped(
     environ = read_environment()
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     check_before_roles(settings, environ, roles)
-    ensure_same_source(settings)
+    ensure_usable_lake(settings)
     board = PartBoard()
     board.add(SESSION)
     with ExitStack() as stack:

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.objects.verify import Verify
 from headwater.app.run import Run
-from headwater.app.source_memory import ensure_same_source
 from headwater.errors import UsageError
 from tests.fixtures.bucket_lake import BucketLake
 from tests.fixtures.emulator import EmulatorSession
@@ -54,9 +54,9 @@ def test_moved_objects_are_neither_lost_nor_doubled(
 
     use()
     with pytest.raises(UsageError, match=f"from the bucket {lake.bucket}"):
-        ensure_same_source(lake.settings)
+        ensure_usable_lake(lake.settings)
     use(moved_from=lake.bucket)
-    ensure_same_source(lake.settings)
+    ensure_usable_lake(lake.settings)
     put(zone.bucket, "a.json", "new")
     put(zone.bucket, "d.json", "d.json")
     lake.s3.delete_object(Bucket=zone.bucket, Key="c.json")

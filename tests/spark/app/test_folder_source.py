@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.objects.explain import Explain
 from headwater.app.objects.verify import Verify
 from headwater.app.reconcile import Reconcile
 from headwater.app.run import Run
-from headwater.app.source_memory import ensure_same_source
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.lake.layout import table_path
@@ -183,7 +183,7 @@ def test_a_source_that_moved_is_refused_then_followed(spark: SparkSession, tmp_p
 
     folder.change_source(path=new)
     with pytest.raises(UsageError, match="was filled from the folder"):
-        ensure_same_source(folder.settings)
+        ensure_usable_lake(folder.settings)
     with pytest.raises(UsageError, match="was filled from the folder"):
         Run(folder.app()).once(threading.Event())
     report = Verify(folder.app()).run()
@@ -193,7 +193,7 @@ def test_a_source_that_moved_is_refused_then_followed(spark: SparkSession, tmp_p
     assert not report.is_complete
 
     folder.change_source(moved_from=old)
-    ensure_same_source(folder.settings)
+    ensure_usable_lake(folder.settings)
     folder.run_once()
     assert (folder.rows("mirrored"), folder.rows("added")) == before
     folder.root = new

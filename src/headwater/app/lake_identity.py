@@ -1,4 +1,6 @@
-"""Records the source that a lake was filled from, and compares it with the configured one."""
+"""Records the source and the format of a lake, and compares them with the configuration and this release."""
+
+from collections.abc import Mapping
 
 from headwater.app.scope import source_bucket, source_provider
 from headwater.capture.events_table import EventsTable
@@ -11,16 +13,28 @@ from headwater.lake.snapshot_reader import SnapshotReader
 SOURCE_KEY = "source"
 """Key in the metadata of each commit of the events table, with `s3:BUCKET` or `local:FOLDER` as value."""
 
+FORMAT_KEY = "format"
+"""Key in the same metadata, absent before 25 November 2026, which means 1."""
+FORMAT = 1
+"""Raised whenever an older release could not continue a lake: it would misread events, checkpoints, ledger or
+chunks. Older formats are read and replaced as commits are made."""
+
 
 def name_source(settings: Settings) -> str:
     """Return the source as the events table records it."""
     return f"{source_provider(settings)}:{source_bucket(settings)}"
 
 
-def ensure_same_source(settings: Settings) -> None:
-    """Raise `UsageError` when the lake was filled from another bucket or folder than the configured one.
+def build_identity(settings: Settings) -> dict[str, str]:
+    """Return the metadata of each commit of the events table."""
+    return {SOURCE_KEY: name_source(settings), FORMAT_KEY: str(FORMAT)}
 
-    Starts no Spark. For a lake that only Spark can read, `check_captured_source` does this when a run has its
+
+def ensure_usable_lake(settings: Settings) -> None:
+    """Raise `UsageError` when the lake was filled from another bucket or folder than the configured one, or
+    by a release with a newer format.
+
+    Starts no Spark. For a lake that only Spark can read, `check_usable_lake` does this when a run has its
     session.
     """
     reader = SnapshotReader(
@@ -30,6 +44,7 @@ def ensure_same_source(settings: Settings) -> None:
         if not reader.exists() or not reader.commit_names:
             return
         found = reader.find_metadata(SOURCE_KEY)
+        check_format(settings.lake, found or {})
         known = found[SOURCE_KEY] if found else None
         if known == name_source(settings):
             return
@@ -42,13 +57,26 @@ def ensure_same_source(settings: Settings) -> None:
     check_source(settings, known if known in captured else None)
 
 
-def check_captured_source(settings: Settings, events: EventsTable) -> None:
+def check_usable_lake(settings: Settings, events: EventsTable) -> None:
     """Check the same with Spark, for any lake. Raises `UsageError`."""
-    known = events.find_metadata(SOURCE_KEY)
+    found = events.find_metadata(SOURCE_KEY) or {}
+    check_format(settings.lake, found)
+    known = found.get(SOURCE_KEY)
     if known is None or known == name_source(settings):
         return
     if events.has_events_of(known.partition(":")[2]):
         check_source(settings, known)
+
+
+def check_format(lake: str, metadata: Mapping[str, str]) -> None:
+    """Raise `UsageError` for metadata of a format that this release does not know."""
+    found = metadata.get(FORMAT_KEY, "1")
+    if not found.isdecimal() or int(found) > FORMAT:
+        raise UsageError(
+            f"the lake {lake} has format {found}, written by a newer headwater; this release knows "
+            f"formats up to {FORMAT}",
+            hint="upgrade headwater, in all processes that use the lake",
+        )
 
 
 def _read_sources(reader: SnapshotReader) -> list[str]:

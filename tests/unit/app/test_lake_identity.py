@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from headwater.app.lake_identity import check_format, check_source, ensure_usable_lake, name_source
 from headwater.app.objects.explain import parse_uri
 from headwater.app.scope import build_scope, rename_moved, source_bucket, source_location
-from headwater.app.source_memory import check_source, ensure_same_source, name_source
 from headwater.capture.captured_event import CapturedEvent
 from headwater.cli.main import app
 from headwater.config.settings import Settings
@@ -30,28 +30,28 @@ def with_known_bucket(settings: Settings) -> Settings:
 
 
 def test_a_lake_without_events_takes_any_source(tmp_path: Path) -> None:
-    ensure_same_source(build_settings(tmp_path / "new", type="s3", bucket="acme"))
+    ensure_usable_lake(build_settings(tmp_path / "new", type="s3", bucket="acme"))
 
 
 def test_a_lake_that_names_no_source_takes_one_of_its_events() -> None:
-    ensure_same_source(with_known_bucket(build_settings(type="s3", bucket="acme")))
+    ensure_usable_lake(with_known_bucket(build_settings(type="s3", bucket="acme")))
 
 
 def test_another_bucket_is_refused_and_both_ways_forward_are_named() -> None:
     with pytest.raises(UsageError) as caught:
-        ensure_same_source(build_settings(type="s3", bucket="acme"))
+        ensure_usable_lake(build_settings(type="s3", bucket="acme"))
     assert caught.value.message.endswith(f"was filled from the bucket {BUCKET}; source.bucket is now acme")
     assert f"moved_from: {BUCKET}" in caught.value.hint
     assert "set lake to another location" in caught.value.hint
 
 
 def test_another_bucket_with_the_same_objects_is_taken() -> None:
-    ensure_same_source(build_settings(type="s3", bucket="acme", moved_from=BUCKET))
+    ensure_usable_lake(build_settings(type="s3", bucket="acme", moved_from=BUCKET))
 
 
 def test_a_bucket_does_not_become_a_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"source\.type is now local") as caught:
-        ensure_same_source(build_settings(type="local", path=tmp_path))
+        ensure_usable_lake(build_settings(type="local", path=tmp_path))
     assert "moved_from" not in caught.value.hint
 
 
@@ -63,8 +63,20 @@ def test_another_folder_is_refused(tmp_path: Path) -> None:
         check_source(settings, "local:/old")
 
 
+@pytest.mark.parametrize("known", [{}, {"format": "1"}])
+def test_a_lake_of_this_or_an_older_format_is_continued(known: dict[str, str]) -> None:
+    check_format("lake", known)
+
+
+@pytest.mark.parametrize("found", ["2", "17", "1.5"])
+def test_a_lake_of_a_newer_format_is_refused(found: str) -> None:
+    with pytest.raises(UsageError, match=rf"^the lake s3a://x has format {found}, .*up to 1\n") as caught:
+        check_format("s3a://x", {"format": found})
+    assert "upgrade headwater" in caught.value.hint
+
+
 def test_another_prefix_is_the_same_source() -> None:
-    ensure_same_source(with_known_bucket(build_settings(type="s3", bucket="acme", prefix="in/")))
+    ensure_usable_lake(with_known_bucket(build_settings(type="s3", bucket="acme", prefix="in/")))
 
 
 @pytest.mark.parametrize("command", [["run", "--once"], ["routing", "--apply"], ["verify", "--repair"]])
