@@ -81,7 +81,7 @@ spec:
             {{- toYaml $root.Values.probes.liveness | nindent 12 }}
           readinessProbe:
             httpGet:
-              # A standby is never ready, and an update would wait for it.
+              {{- /* A standby is never ready, and an update would wait for it. */}}
               path: {{ if .standby }}/healthz{{ else }}/readyz{{ end }}
               port: {{ $port }}
             {{- toYaml $root.Values.probes.readiness | nindent 12 }}
