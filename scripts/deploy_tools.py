@@ -2,7 +2,7 @@
 
 Runs in that environment, which `make check-deploy` installs. Reads JSON from stdin and writes JSON to stdout:
 
-    render    {"chart": FOLDER, "cases": [{"values": {...}, "release": NAME}]} -> [{"files": {...}, "error": TEXT}]
+    render    {"chart": FOLDER, "cases": [{"values": {...}}]} -> [{"files": {...}, "error": TEXT}]
     validate  {"versions": [VERSION], "documents": [{...}]} -> [TEXT], one for each problem
     parse     {"files": [FILE]} -> {FILE: {...}}, the blocks of each Terraform file
 """
@@ -28,7 +28,7 @@ def build_context(chart, defaults, case):
     meta = yaml.safe_load((chart / "Chart.yaml").read_text("utf-8"))
     # Helm writes the keys of Chart.yaml with a capital letter.
     meta = {key[0].upper() + key[1:]: value for key, value in meta.items()}
-    release = {"Name": case.get("release", "shop"), "Namespace": "data", "Service": "Helm", "Revision": 1}
+    release = {"Name": "shop", "Namespace": "data", "Service": "Helm", "Revision": 1}
     return {"Values": merge(defaults, case["values"]), "Chart": meta, "Release": release}
 
 
