@@ -14,11 +14,13 @@ from ruamel.yaml import YAML
 
 from headwater.config.settings import Settings
 from headwater.sources.s3.judging.notification import Route
+from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, build_event_pattern
 from headwater.sources.s3.planning.key_policy import build_key_statement, list_services
 from headwater.sources.s3.planning.notification_rules import WANTED_KINDS, build_rule, fold_kinds
 from headwater.sources.s3.planning.ownership import Owner
 from headwater.sources.s3.planning.roles import build_role_policies
+from headwater.sources.s3.planning.source_plan import SourceState, plan_source
 from headwater.sources.s3.resource_names import name_queue_of, name_resources, name_rule
 from tests.fixtures.deploy import DEPLOY, run_tools
 
@@ -193,6 +195,22 @@ def test_printed_lines_are_a_valid_source_with_the_queue(evaluated, name):
     assert source.queue.url == f"{ACCOUNT_URL}/{evaluated[name]['names'][0]}"
     given = {key: value for key, value in complete(CASES[name]).items() if key in type(source).model_fields}
     assert {key: getattr(source, key) for key in given} == given
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "notifications" not in CASES[name]])
+def test_plan_leaves_nothing_to_do(evaluated, name):
+    result = evaluated[name]
+    source = read_settings(result).source
+    addresses = Addresses.of(source, SITE)
+    queue = Observed("queue", "", addresses.queue, {"Policy": json.dumps(result["queue"])})
+    route = Route("queue", addresses.queue, frozenset(result["events"]), source.prefix)
+    rules = {"QueueConfigurations": [build_rule("headwater", route)]}
+    owner = Owner.of(LAKE, source.bucket, source.prefix)
+    plan = plan_source(
+        source, owner, SourceState(SITE, addresses, SITE.region, rules, (queue,)), False, False
+    )
+    assert (plan.problems, plan.warnings) == ((), ())
+    assert {action.change for action in plan.actions} == {"none"}
 
 
 def test_trust_names_services_and_service_accounts(tmp_path):
