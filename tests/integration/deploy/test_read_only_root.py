@@ -48,7 +48,9 @@ for path in $READABLE; do
 done
 cp "$CONFIG" etc/headwater/headwater.yaml
 echo "headwater:x:$USER_ID:$GROUP_ID::/tmp:/usr/sbin/nologin" > etc/passwd
-echo 'headwater:x:'"$GROUP_ID"':' > etc/group
+echo "headwater:x:$GROUP_ID:" > etc/group
+# As container runtimes do: Spark resolves the name of the machine.
+echo "127.0.0.1 localhost $(hostname)" > etc/hosts
 ln -s /usr/share/zoneinfo/UTC etc/localtime
 mkdir -p tmp/source
 printf '{"id": 1}\n{"id": 2}\n' > tmp/source/a.json
@@ -61,7 +63,7 @@ COMMAND = r"""
 set -eu
 cd /tmp
 ! touch /etc/headwater/x /usr/x /x 2>/dev/null
-"$HEADWATER" run --once
+"$HEADWATER" run --once || { tail -n 40 /tmp/state/headwater/logs/*/spark.log; exit 1; }
 "$HEADWATER" sql --json 'select count(*) as n from orders'
 "$HEADWATER" sql --json 'select count(*) as n from clicks'
 ls -A /tmp | sed 's/^/BELOW_TMP /'
