@@ -251,6 +251,17 @@ def test_every_value_is_described():
     assert missing == []
 
 
+def test_documented_values_render():
+    page = (DEPLOY.parent / "docs/how-to/deploy/kubernetes.md").read_text("utf-8")
+    blocks = re.findall(r"```yml\n(.*?)```", page, re.DOTALL)
+    values = [document for block in blocks for document in parse_documents(block)]
+    assert values
+    for result, given in zip(render(*values), values, strict=True):
+        assert result["error"] == ""
+        assert "WARNING" not in result["files"]["templates/NOTES.txt"]
+        parse_settings(json.dumps(given["config"]), CHART, {})
+
+
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_helm_renders_the_same(rendered, tmp_path, name):
     helm = find_program("helm", "make deploy-tools builds it with Go")

@@ -273,6 +273,23 @@ def test_files_parse_and_variables_and_outputs_are_described_and_used():
     assert [name for name in names if f"var.{name}" not in others] == []
 
 
+def test_documented_modules_parse_and_name_variables_and_outputs(tmp_path):
+    pages = [DEPLOY.parent / "docs/how-to/deploy/terraform.md", MODULE / "README.md"]
+    blocks = re.findall(r"```hcl\n(.*?)```", "\n".join(page.read_text("utf-8") for page in pages), re.DOTALL)
+    paths = [tmp_path / f"{number}.tf" for number in range(len(blocks))]
+    for path, block in zip(paths, blocks, strict=True):
+        path.write_text(block)
+    parsed = run_tools("parse", {"files": [str(path) for path in paths]})
+    variables, outputs = (
+        re.findall(rf'^{kind} "(\w+)"', (MODULE / f"{kind}s.tf").read_text("utf-8"), re.MULTILINE)
+        for kind in ("variable", "output")
+    )
+    modules = [body for file in parsed.values() for item in file.get("module", []) for body in item.values()]
+    named = {key for body in modules for key in body if not key.startswith("__")}
+    assert {"bucket", "lake", "source"} <= named <= {*variables, "source"}
+    assert set(re.findall(r"module\.headwater\.(\w+)", "\n".join(blocks))) <= set(outputs)
+
+
 def test_actions_are_spelled_as_in_plan():
     """Without Terraform: each action of the ingest and serve policies is in the file, and no other."""
     spelled = set(re.findall(r'"((?:sqs|s3|kms):[A-Z]\w+)"', (MODULE / "policies.tf").read_text("utf-8")))
