@@ -14,6 +14,7 @@ from headwater.config.loader import parse_settings
 from headwater.observability.endpoints import PATHS
 from tests.fixtures.deploy import (
     DEPLOY,
+    KUBERNETES,
     find_container,
     find_program,
     find_schema_problems,
@@ -288,4 +289,6 @@ def test_helm_rejects_the_same(tmp_path):
 
 
 def run_helm(helm, *words):
-    return subprocess.run([helm, *words], capture_output=True, text=True, timeout=60, check=False)
+    # Without a cluster, and built without Helm's own Makefile, it assumes Kubernetes 1.20.
+    command = [helm, *words, "--kube-version", f"{KUBERNETES[1]}.0"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
