@@ -33,6 +33,6 @@ def test_packages_are_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_packages_that_need_others_are_rejected_with_their_names() -> None:
-    preparation._ensure_complete([])
-    with pytest.raises(PlatformError, match=r"not named: b\.jar, c\.jar"):
-        preparation._ensure_complete(["c.jar", "b.jar"])
+    preparation.ensure_complete(["a:b:1"], ["a_b-1.jar"])
+    with pytest.raises(PlatformError, match=r"not named: c_d-2\.jar, e_f-3\.jar"):
+        preparation.ensure_complete(["a:b:1"], ["e_f-3.jar", "a_b-1.jar", "c_d-2.jar"])

@@ -59,10 +59,12 @@ def prepare(
     wanted = (*list_packages(needs_s3a=True), *packages)
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
-        if any(prepared.find_jar(package) is None for package in wanted):
-            extra = ", and those of the packages" if packages else ""
-            say(f"Downloading missing jars and copying all jars (90 MB{extra})")
-            _fetch_jars(prepared, java, Path(scratch), packages)
+        if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
+            say("Downloading missing jars and copying all jars (90 MB)")
+            _fetch_jars(prepared, java, Path(scratch))
+        if missing := [package for package in packages if prepared.find_jar(package) is None]:
+            say(f"Downloading {', '.join(missing)}")
+            _fetch_packages(prepared, java, Path(scratch), packages)
         if not archive.is_file():
             reason = _explain_no_archive(java)
             if reason is None:
@@ -87,28 +89,38 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path, packages: Sequence[str]) -> None:
-    settings = _build_settings(scratch, "s3a://unused", packages)
-    spark = build_session(settings, java_home=str(java.path), log_file=scratch / "fetch.log")
-    found = read_session_settings(spark).get("spark.jars", "")
-    end_session(spark)
-    jars = {Path(unquote(urlsplit(text).path)) for text in found.split(",")}
-    names = {name_jar(package) for package in (*list_packages(needs_s3a=True), *packages)}
-    if packages:
-        _ensure_complete(jar.name for jar in jars if jar.name not in names)
-    for jar in jars:
+def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
+    names = {name_jar(package) for package in list_packages(needs_s3a=True)}
+    for jar in _resolve(java, scratch, ()):
         if jar.name in names:
             _take(jar, prepared.folder / jar.name)
 
 
-def _ensure_complete(unnamed: Iterable[str]) -> None:
-    """Raise `PlatformError` if packages depend on others: a run from prepared jars would lack those."""
-    names = sorted(unnamed)
-    if names:
+def _fetch_packages(prepared: PreparedStart, java: JavaHome, scratch: Path, packages: Sequence[str]) -> None:
+    """Fetch jars of further packages. The prepared ones are not resolved again, nor what they depend on."""
+    jars = _resolve(java, scratch, packages)
+    ensure_complete(packages, [jar.name for jar in jars])
+    for jar in jars:
+        _take(jar, prepared.folder / jar.name)
+
+
+def ensure_complete(packages: Sequence[str], jars: Iterable[str]) -> None:
+    """Raise `PlatformError` if the packages depend on others: a run from prepared jars would lack those."""
+    unnamed = sorted(set(jars) - {name_jar(package) for package in packages})
+    if unnamed:
         raise PlatformError(
-            f"the packages depend on others that are not named: {', '.join(names)}",
+            f"the packages depend on others that are not named: {', '.join(unnamed)}",
             hint="name each of them with --package, and in spark.packages",
         )
+
+
+def _resolve(java: JavaHome, scratch: Path, packages: Sequence[str]) -> list[Path]:
+    """Start a session, and return the jars that Ivy resolved for it."""
+    settings = _build_settings(scratch, "s3a://unused", packages)
+    spark = build_session(settings, java_home=str(java.path), log_file=scratch / "fetch.log")
+    found = read_session_settings(spark).get("spark.jars", "")
+    end_session(spark)
+    return [Path(unquote(urlsplit(text).path)) for text in found.split(",") if text]
 
 
 def _take(source: Path, target: Path) -> None:
