@@ -144,7 +144,7 @@ env:
   - name: HEADWATER__STOP_TIMEOUT
     value: {{ $root.Values.stopTimeoutSeconds | quote }}
   - name: HEADWATER__OBSERVABILITY__LISTEN
-    value: {{ printf "0.0.0.0:%d" (int $root.Values.metricsPort) | quote }}
+    value: {{ printf "%s:%d" $root.Values.metricsHost (int $root.Values.metricsPort) | quote }}
   {{- with $root.Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

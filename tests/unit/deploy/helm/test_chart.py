@@ -39,7 +39,11 @@ SPLIT = {
 }
 WITH_ALL = {
     **SPLIT,
-    "config": {**CONFIG, "search": {"table": "orders", "text": ["note"]}},
+    "config": {
+        **CONFIG,
+        "search": {"table": "orders", "text": ["note"]},
+        "observability": {"log_file": "/tmp/headwater.log", "log_max_bytes": 67_108_864},
+    },
     "index": {"enabled": True, "standby": True},
     "serve": {"enabled": True, "replicas": 2},
     "podMonitor": {"enabled": True, "job": "shop", "labels": {"release": "prometheus"}},
@@ -53,6 +57,7 @@ WITH_ALL = {
     "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "data", "operator": "Exists"}],
     "priorityClassName": "high",
+    "metricsHost": "[::]",
     "image": {"digest": f"sha256:{'0' * 64}"},
 }
 ACCEPTED = {
