@@ -104,6 +104,16 @@ check-language:
 check-locks:
 	$(VENV)/python scripts/lock_dependencies.py --check
 
+.PHONY: check-deploy
+check-deploy: ## deploy/: Containerfile, Kubernetes manifests, Helm chart, Terraform module, systemd units
+	@scripts/bootstrap --deploy
+	$(PYTEST) tests/unit/deploy $(ARGS)
+
+.PHONY: deploy-tools
+deploy-tools: ## Build Helm and kustomize with Go, so that make check-deploy runs them, too: minutes, once
+	GOBIN=$(CURDIR)/.cache/deploy/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
+	GOBIN=$(CURDIR)/.cache/deploy/bin go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1
+
 .PHONY: release-check
 release-check: setup ## Before a release: did each long test pass within the last week?
 	$(VENV)/python scripts/check_release.py

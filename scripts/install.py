@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 VENV = ROOT / ".venv"
 EMULATOR_VENV = CACHE / "emulator"
+DEPLOY_VENV = CACHE / "deploy"
 REQUIREMENTS = ROOT / "requirements"
 SPARK_SETTINGS = ROOT / "src/headwater/lake/prerequisites/spark_settings.py"
 HEARTBEAT_SECONDS = 10
@@ -372,7 +373,7 @@ def single_run() -> Iterator[None]:
         yield
 
 
-def install() -> None:
+def install(deploy: bool) -> None:
     ensure_venv(VENV)
     stamps = Stamps(VENV / "headwater-setup.json")
     ensure_packages(VENV, stamps, "dev", REQUIREMENTS / "dev.txt")
@@ -383,14 +384,19 @@ def install() -> None:
     ensure_venv(EMULATOR_VENV)
     emulator_stamps = Stamps(EMULATOR_VENV / "headwater-setup.json")
     ensure_packages(EMULATOR_VENV, emulator_stamps, "emulator", REQUIREMENTS / "emulator.txt")
+    if deploy:
+        ensure_venv(DEPLOY_VENV)
+        deploy_stamps = Stamps(DEPLOY_VENV / "headwater-setup.json")
+        ensure_packages(DEPLOY_VENV, deploy_stamps, "deploy", REQUIREMENTS / "deploy.txt")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.parse_args()
+    parser.add_argument("--deploy", action="store_true", help="also install what checks deploy/")
+    arguments = parser.parse_args()
     try:
         with single_run():
-            install()
+            install(arguments.deploy)
     except SetupError as error:
         print(f"\nSetup failed: {error}", file=sys.stderr)
         return 1

@@ -32,6 +32,7 @@ SOURCES = {
         "pyproject.toml",
     ],
     "emulator": ["-"],
+    "deploy": ["-"],
 }
 
 
@@ -46,6 +47,7 @@ def read_wanted(root):
         "java": extras["java"],
         "dev": runtime + [wanted for extra in EXTRAS for wanted in extras[extra]] + groups["dev"],
         "emulator": groups["emulator"],
+        "deploy": groups["deploy"],
     }
 
 

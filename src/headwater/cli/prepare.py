@@ -1,9 +1,12 @@
 """`headwater prepare`: stores files that halve Spark's start-up time alongside the installation."""
 
+from typing import Annotated
+
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_text
+from headwater.errors import UsageError
 
 MB = 1_000_000
 
@@ -13,7 +16,18 @@ def register(app: typer.Typer) -> None:
     app.command("prepare")(prepare)
 
 
-def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+def prepare(
+    ctx: typer.Context,
+    packages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--package",
+            metavar="GROUP:ARTIFACT:VERSION",
+            help="Also store this package, which spark.packages names. Repeatable.",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Download the jars and archive Spark's classes; later starts take half as long.
 
     Needs no configuration; intended for new machines and container images. The first call takes a minute,
@@ -25,7 +39,14 @@ def prepare(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
     # The log is of a sample pipeline, not the user's.
     configure_logging(Invocation.of(ctx).verbose, json=False, quiet=True)
-    done = prepare_machine(read_environment(), (lambda _: None) if as_json else render_text)
+    for package in packages or ():
+        if package.count(":") != 2 or not all(package.split(":")):
+            raise UsageError(
+                f"--package {package} is not GROUP:ARTIFACT:VERSION",
+                hint="write, for example, --package org.apache.hudi:hudi-aws-bundle:1.2.0",
+            )
+    say = (lambda _: None) if as_json else render_text
+    done = prepare_machine(read_environment(), say, packages or ())
     if as_json:
         render_json(done)
         return

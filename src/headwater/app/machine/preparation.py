@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,26 +42,35 @@ class Preparation:
     seconds: float
 
 
-def prepare(environ: Mapping[str, str], say: Callable[[str], None] = lambda _: None) -> Preparation:
+def prepare(
+    environ: Mapping[str, str],
+    say: Callable[[str], None] = lambda _: None,
+    packages: Sequence[str] = (),
+) -> Preparation:
     """Fetch missing jars, and archive the classes that Spark loads when a pipeline runs.
 
-    Takes about a minute the first time and is immediate afterwards. Calls `say` for each step. Raises
-    `PlatformError` without Java, jars, or write permission for the folder.
+    `packages` are further Maven coordinates, as in `spark.packages`. Takes about a minute the first time and
+    is immediate afterwards. Calls `say` for each step. Raises `PlatformError` without Java, jars, or write
+    permission for the folder.
     """
     started = time.monotonic()
     java, prepared = find_java(environ), PreparedStart.find(environ)
     archive, reason = prepared.name_archive(java.path), None
+    wanted = (*list_packages(needs_s3a=True), *packages)
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
         if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
             say("Downloading missing jars and copying all jars (90 MB)")
             _fetch_jars(prepared, java, Path(scratch))
+        if missing := [package for package in packages if prepared.find_jar(package) is None]:
+            say(f"Downloading {', '.join(missing)}")
+            _fetch_packages(prepared, java, Path(scratch), packages)
         if not archive.is_file():
             reason = _explain_no_archive(java)
             if reason is None:
                 say("Running a small pipeline to archive the classes that Spark loads")
                 reason = _write_archive(prepared, java, environ, Path(scratch))
-    jars = tuple(filter(None, map(prepared.find_jar, list_packages(needs_s3a=True))))
+    jars = tuple(filter(None, map(prepared.find_jar, wanted)))
     size = sum(path.stat().st_size for path in prepared.folder.iterdir())
     return Preparation(
         prepared.folder, jars, None if reason else archive, reason, size, time.monotonic() - started
@@ -81,15 +90,37 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
-    spark = build_session(
-        _build_settings(scratch, "s3a://unused"), java_home=str(java.path), log_file=scratch / "fetch.log"
-    )
-    found = read_session_settings(spark).get("spark.jars", "")
-    end_session(spark)
     names = {name_jar(package) for package in list_packages(needs_s3a=True)}
-    for jar in (Path(unquote(urlsplit(text).path)) for text in found.split(",")):
+    for jar in _resolve(java, scratch, ()):
         if jar.name in names:
             _take(jar, prepared.folder / jar.name)
+
+
+def _fetch_packages(prepared: PreparedStart, java: JavaHome, scratch: Path, packages: Sequence[str]) -> None:
+    """Fetch jars of further packages. The prepared ones are not resolved again, nor what they depend on."""
+    jars = _resolve(java, scratch, packages)
+    ensure_complete(packages, [jar.name for jar in jars])
+    for jar in jars:
+        _take(jar, prepared.folder / jar.name)
+
+
+def ensure_complete(packages: Sequence[str], jars: Iterable[str]) -> None:
+    """Raise `PlatformError` if the packages depend on others: a run from prepared jars would lack those."""
+    unnamed = sorted(set(jars) - {name_jar(package) for package in packages})
+    if unnamed:
+        raise PlatformError(
+            f"the packages depend on others that are not named: {', '.join(unnamed)}",
+            hint="name each of them with --package, and in spark.packages",
+        )
+
+
+def _resolve(java: JavaHome, scratch: Path, packages: Sequence[str]) -> list[Path]:
+    """Start a session, and return the jars that Ivy resolved for it."""
+    settings = _build_settings(scratch, "s3a://unused", packages)
+    spark = build_session(settings, java_home=str(java.path), log_file=scratch / "fetch.log")
+    found = read_session_settings(spark).get("spark.jars", "")
+    end_session(spark)
+    return [Path(unquote(urlsplit(text).path)) for text in found.split(",") if text]
 
 
 def _take(source: Path, target: Path) -> None:
@@ -157,7 +188,7 @@ def _put(source: Path, name: str, number: int) -> None:
         (source / folder / f"{name}.json").write_text(rows)
 
 
-def _build_settings(scratch: Path, lake: str) -> Settings:
+def _build_settings(scratch: Path, lake: str, packages: Sequence[str] = ()) -> Settings:
     (scratch / "source").mkdir(exist_ok=True)
     return Settings.model_validate(
         {
@@ -167,6 +198,10 @@ def _build_settings(scratch: Path, lake: str) -> Settings:
                 "rows": {"path": "rows/*.json", "mode": "mirror"},
                 "changes": {"path": "changes/*.json", "record_key": "id", "table_type": "merge_on_read"},
             },
-            "spark": {"master": "local[2]", "config": {"spark.local.dir": str(scratch / "spark")}},
+            "spark": {
+                "master": "local[2]",
+                "packages": list(packages),
+                "config": {"spark.local.dir": str(scratch / "spark")},
+            },
         }
     )
