@@ -377,6 +377,6 @@ def list_temporary_folders() -> tuple[str, ...]:
     try:
         found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
         return tuple(str(folder) for folder in found.localDirsString())
-    # The session has ended.
-    except (Py4JError, OSError):
+    # The session has ended: its JVM, or only its context, whose environment is then null.
+    except (AttributeError, Py4JError, OSError):
         return ()

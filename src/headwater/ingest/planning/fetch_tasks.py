@@ -1,0 +1,35 @@
+"""Where the objects of a batch are fetched: by the driver, or in how many tasks of executors."""
+
+import math
+from dataclasses import dataclass
+
+# Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
+HANDFUL_OBJECTS = 64
+HANDFUL_BYTES = 1024 * 1024
+
+_MOST_OBJECTS = 500
+_MOST_BYTES = 64 * 1024 * 1024
+_LEAST_OBJECTS = 32
+_LEAST_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FetchWork:
+    """Number of the objects, and the total of those sizes that are known."""
+
+    objects: int
+    bytes: int
+
+    @property
+    def is_handful(self) -> bool:
+        """True if the driver fetches them sooner than tasks would."""
+        return self.objects <= HANDFUL_OBJECTS and self.bytes <= HANDFUL_BYTES
+
+    def count_tasks(self, cores: int) -> int:
+        """Return the number of tasks: one for each core, if each has enough work; more for large batches.
+
+        A task with less work takes longer to start than to fetch, and the driver starts all of them.
+        """
+        needed = max(math.ceil(self.objects / _MOST_OBJECTS), math.ceil(self.bytes / _MOST_BYTES), 1)
+        useful = max(math.ceil(self.objects / _LEAST_OBJECTS), math.ceil(self.bytes / _LEAST_BYTES))
+        return max(needed, min(cores, useful))
