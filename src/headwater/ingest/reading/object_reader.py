@@ -23,7 +23,7 @@ from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
-from headwater.ingest.planning.fetch_tasks import HANDFUL_BYTES, FetchWork
+from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork
 from headwater.ingest.reading.handful import fetch_here, reserve_driver
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.arrow_tasks import map_in_arrow
@@ -128,7 +128,7 @@ class ObjectReader:
             rescues=config.rescues,
             ignored=config.ignored,
         )
-        wanted, work = _to_arrow(requests), _measure(requests)
+        wanted, work = _to_arrow(requests), _measure(requests, config.file_format)
         if config.file_format not in COLUMN_FORMATS and work.is_handful and _has_bounded_size(requests):
             with reserve_driver(is_alone=not has_executors(self._spark)) as is_free:
                 if is_free:
@@ -176,9 +176,10 @@ def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
     )
 
 
-def _measure(requests: Sequence[ReadRequest]) -> FetchWork:
+def _measure(requests: Sequence[ReadRequest], file_format: str) -> FetchWork:
     # Large objects of unknown size are rejected by the driver, and then read by their size.
-    return FetchWork(len(requests), sum(request.ref.size or 0 for request in requests))
+    total = sum(request.ref.size or 0 for request in requests)
+    return FetchWork(len(requests), total, is_heavy=file_format == "document")
 
 
 def _has_bounded_size(requests: Sequence[ReadRequest]) -> bool:

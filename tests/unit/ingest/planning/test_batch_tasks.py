@@ -1,8 +1,8 @@
-"""Where a batch is fetched: small ones by the driver, others by as many tasks as have enough work."""
+"""Who fetches a batch, and in how many tasks: as many as have enough work."""
 
 import pytest
 
-from headwater.ingest.planning.fetch_tasks import FetchWork
+from headwater.ingest.planning.batch_tasks import FetchWork, count_write_tasks
 
 MB = 1024 * 1024
 
@@ -33,3 +33,16 @@ def test_tasks_occupy_all_cores_that_have_enough_work(
     objects: int, size: int, cores: int, expected: int
 ) -> None:
     assert FetchWork(objects, size).count_tasks(cores) == expected
+
+
+def test_each_document_can_be_a_task() -> None:
+    assert FetchWork(65, 1_000, is_heavy=True).count_tasks(100) == 65
+    assert FetchWork(65, 1_000, is_heavy=True).count_tasks(4) == 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "cores", "expected"),
+    [(0, 100, 1), (75, 100, 1), (2_001, 100, 2), (1_000_000, 100, 100), (1_000_000, 2, 2)],
+)
+def test_rows_are_written_by_tasks_with_enough_of_them(rows: int, cores: int, expected: int) -> None:
+    assert count_write_tasks(rows, cores) == expected
