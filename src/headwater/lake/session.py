@@ -17,7 +17,7 @@ from headwater.config.environment import read_environment, temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
-from headwater.lake.jvm import start_jvm
+from headwater.lake.jvm import is_context_stopped, start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.run_log import note_run_log
 from headwater.lake.prerequisites.spark_settings import (
@@ -69,6 +69,15 @@ def is_session_alive(spark: SparkSession) -> bool:
     """True if the JVM of a session is running, or was not started by this process."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
+
+
+def describe_end(spark: SparkSession) -> str | None:
+    """Return why the session can run no job any more; None if it can."""
+    if not is_session_alive(spark):
+        return "the JVM of this run has ended"
+    if is_context_stopped(spark):
+        return "Spark has stopped; the cluster may have ended the application of this run"
+    return None
 
 
 def find_jvm_process(spark: SparkSession) -> int | None:
