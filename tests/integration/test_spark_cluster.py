@@ -1,6 +1,7 @@
 """A Spark cluster of several processes, any of which may die: the table equals the bucket, row by row."""
 
 import json
+import os
 import threading
 import uuid
 from collections import Counter
@@ -68,9 +69,12 @@ def proxy(emulator: EmulatorSession) -> Iterator[FaultyProxy]:
         yield running
 
 
-@pytest.fixture
-def cluster(emulator: EmulatorSession, tmp_path: Path) -> Iterator[StandaloneCluster]:
-    with run_standalone_cluster(tmp_path / "cluster", emulator.environment, workers=2) as running:
+@pytest.fixture(scope="module")
+def cluster(
+    emulator: EmulatorSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StandaloneCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with run_standalone_cluster(folder, emulator.environment, workers=2) as running:
         yield running
 
 
@@ -183,3 +187,31 @@ def test_table_equals_the_bucket_after_an_executor_and_the_driver_were_killed(
     pipeline.run_once().expect(0)
     assert list_rows(pipeline, emulator.endpoint) == list_expected(pipeline)
     assert pipeline.queue_depth() == (0, 0)
+
+
+def test_run_ends_when_the_cluster_ends_its_application(cluster: StandaloneCluster, tmp_path: Path) -> None:
+    config = {
+        "source": {"type": "local", "path": str(tmp_path / "landing")},
+        "lake": str(tmp_path / "lake"),
+        "tables": {"orders": {"path": "*.json"}},
+        "spark": {
+            "master": cluster.url,
+            "driver_memory": "1g",
+            "driver_host": HOST,
+            "config": {"spark.executor.memory": "512m"},
+        },
+    }
+    (tmp_path / "landing").mkdir()
+    file = tmp_path / "headwater.yaml"
+    file.write_text(json.dumps(config))
+    running = Running(["--config", str(file), "run"], tmp_path / "run", os.environ)
+    try:
+        running.wait_until(cluster.list_applications, "an application", 120)
+        # The run checks its session once it has started.
+        running.wait_until((tmp_path / "lake").exists, "a lake", 120)
+        (application,) = cluster.list_applications()
+        cluster.end_application(application)
+        run = running.finish(120)
+    finally:
+        running.finish_by_force()
+    assert "Spark has stopped" in run.expect(1).stderr
