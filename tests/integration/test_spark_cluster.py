@@ -14,6 +14,7 @@ import pytest
 from headwater.config.environment import find_state_folder
 from headwater.config.settings import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
+from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from tests.fixtures.emulator import EmulatorSession
@@ -189,26 +190,33 @@ def test_table_equals_the_bucket_after_an_executor_and_the_driver_were_killed(
     assert pipeline.queue_depth() == (0, 0)
 
 
-def test_run_ends_when_the_cluster_ends_its_application(cluster: StandaloneCluster, tmp_path: Path) -> None:
+def test_run_with_jars_of_the_executors_ends_when_the_cluster_ends_its_application(
+    cluster: StandaloneCluster, tmp_path: Path
+) -> None:
+    landing, lake = tmp_path / "landing", tmp_path / "lake"
+    landing.mkdir()
+    (landing / "a.json").write_text('{"n": 1}\n')
     config = {
-        "source": {"type": "local", "path": str(tmp_path / "landing")},
-        "lake": str(tmp_path / "lake"),
+        "source": {"type": "local", "path": str(landing)},
+        "lake": str(lake),
         "tables": {"orders": {"path": "*.json"}},
         "spark": {
             "master": cluster.url,
             "driver_memory": "1g",
             "driver_host": HOST,
-            "config": {"spark.executor.memory": "512m"},
+            "executor_jars": "provided",
+            "config": {
+                "spark.executor.memory": "512m",
+                "spark.executor.extraClassPath": f"{PreparedStart.find(os.environ).folder}/*",
+            },
         },
     }
-    (tmp_path / "landing").mkdir()
     file = tmp_path / "headwater.yaml"
     file.write_text(json.dumps(config))
+    timeline = lake / "orders" / ".hoodie" / "timeline"
     running = Running(["--config", str(file), "run"], tmp_path / "run", os.environ)
     try:
-        running.wait_until(cluster.list_applications, "an application", 120)
-        # The run checks its session once it has started.
-        running.wait_until((tmp_path / "lake").exists, "a lake", 120)
+        running.wait_until(lambda: any(timeline.glob("*_*.*commit")), "a commit")
         (application,) = cluster.list_applications()
         cluster.end_application(application)
         run = running.finish(120)
