@@ -25,6 +25,7 @@ BENCHMARKS = (
     "idle",
     "ingest_large",
     "ingest_small",
+    "cluster",
     "freshness",
     "first_commit",
     "mirror_overwrite",

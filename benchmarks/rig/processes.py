@@ -23,6 +23,11 @@ def read_cpu_seconds(pid: int) -> float:
     return ticks / _TICKS
 
 
+def read_own_cpu_seconds(pid: int) -> float:
+    """CPU time so far of a process alone."""
+    return sum(int(value) for value in _read_stat(pid)[11:13]) / _TICKS
+
+
 def _iter_descendants(pid: int) -> Iterator[int]:
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():

@@ -38,7 +38,7 @@ from headwater.lake.partition_encoding import settle_partition_encoding
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.run_log import open_run_log
 from headwater.lake.prerequisites.spark_settings import NEEDED_HADOOP_SETTINGS, NEEDED_SETTINGS
-from headwater.lake.session import build_session, find_jvm_process, is_session_alive
+from headwater.lake.session import build_session, describe_end, find_jvm_process, is_session_alive
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
@@ -177,16 +177,16 @@ class App:
         )
 
     def check_session(self) -> None:
-        """Raise `PlatformError` when the JVM has ended: nothing can be written any more."""
-        if not self.is_session_alive():
+        """Raise `PlatformError` when the session has ended: nothing can be written any more."""
+        if end := describe_end(self.spark):
             raise PlatformError(
-                "the JVM of this run has ended",
+                end,
                 hint=f"if it ran out of memory, raise spark.driver_memory; its output is in {self._log_file}",
             )
 
     def is_session_alive(self) -> bool:
-        """True if the JVM of this run is alive."""
-        return is_session_alive(self.spark)
+        """True if the session of this run can run jobs."""
+        return describe_end(self.spark) is None
 
     def find_jvm_process(self) -> int | None:
         """Return the process id of the JVM; None when this app did not start it."""

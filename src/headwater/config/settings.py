@@ -8,19 +8,16 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
 from headwater.config.file_paths import resolve_path
-from headwater.config.hudi.checking import (
-    iter_option_problems,
-    iter_option_warnings,
-    list_session_options,
-)
+from headwater.config.hudi.checking import iter_option_warnings
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.lineage import LineageConfig
 from headwater.config.observability import ObservabilityConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
-from headwater.config.section import Duration, FieldNames, Section, SectionError, TextMap
+from headwater.config.section import Duration, Section, SectionError
 from headwater.config.slo import SloConfig
 from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
+from headwater.config.spark import SparkConfig
 from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
 from headwater.config.table.lock_checks import iter_lock_problems
@@ -44,41 +41,6 @@ def _resolve_lake(lake: str, info: ValidationInfo) -> str:
 
 
 TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), AfterValidator(_check_table_name)]
-
-
-class PoolConfig(Section):
-    """Share of the session's cores that one fair scheduler pool gets."""
-
-    weight: int = Field(1, ge=1, description="Relative share of the cores when all pools have work.")
-    min_share: int = Field(0, ge=0, description="Minimum number of cores.")
-
-
-class SparkConfig(Section):
-    """Settings of the Spark session."""
-
-    master: str = Field("local[*]", description="Spark master URL.")
-    driver_memory: str = Field(
-        "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap size of the driver.", examples=["4g"]
-    )
-    packages: FieldNames = Field((), description="Additional packages, as Maven coordinates.")
-    pools: dict[str, PoolConfig] = Field(
-        {},
-        description="Shares of the cores by pool: a table's name (its batches), `services-NAME` (its table "
-        "services), `capture`, `reconcile`, `retries`, `clean-source`, `index`.",
-        examples=[{"capture": {"weight": 4, "min_share": 1}}],
-    )
-    config: TextMap = Field({}, description="Any `spark.*` setting; overrides headwater's.")
-
-    @model_validator(mode="after")
-    def _check_names(self) -> "SparkConfig":
-        non_spark = [key for key in self.config if not key.startswith("spark.")]
-        text = "unknown key {!r}: Spark's settings start with `spark.`"
-        problems = [(("config", key), text.format(key)) for key in non_spark]
-        for key, sentence in iter_option_problems(list_session_options(self.config)):
-            problems.append((("config", f"spark.{key}"), sentence))
-        if problems:
-            raise SectionError(problems)
-        return self
 
 
 class LakeStorageConfig(Section):
@@ -176,12 +138,12 @@ class Settings(Section):
         return {key: redact(value, key) for key, value in data.items()}
 
     def iter_warnings(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield unknown or deprecated Hudi options with their paths: allowed, but maybe unintended."""
+        """Yield settings that are allowed, but maybe unintended, with their paths."""
         for name, table in self.tables.items():
             for key, text in iter_option_warnings(table.hoodie):
                 yield ("tables", name, "hoodie", key), text
-        for key, text in iter_option_warnings(list_session_options(self.spark.config)):
-            yield ("spark", "config", f"spark.{key}"), text
+        for path, text in self.spark.iter_warnings():
+            yield ("spark", *path), text
 
     @model_validator(mode="after")
     def _check_from(self) -> "Settings":

@@ -15,6 +15,7 @@ from headwater.ingest.ports import Settle
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.resolution import FindIngested
+from headwater.lake.executors import fit_shuffles
 from headwater.lake.table import Table
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class SparkObjects:
         """See `Objects`."""
         self._failing = None
         with explained_read(self._name):
+            fit_shuffles(self._table.spark)
             self._source.ensure_schema([decision.stored for decision in decisions], self._load_state())
             read = self._read_with_columns(decisions, find_ingested)
             if not self._source.is_provisional:

@@ -247,6 +247,15 @@ def start_jvm(conf: SparkConf) -> None:
         SparkContext(conf=conf, gateway=gateway)
 
 
+def is_context_stopped(spark: SparkSession) -> bool:
+    """True if the session can run no job any more, such as after its cluster has removed the application."""
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())
+    # Without a context in this process, or with an unreachable JVM.
+    except (AttributeError, Py4JError, OSError):
+        return True
+
+
 def end_session(spark: SparkSession) -> None:
     """Stop a session that this process started and wait for its JVM, so that another one can start."""
     gateway: Any = spark.sparkContext._gateway
@@ -377,6 +386,6 @@ def list_temporary_folders() -> tuple[str, ...]:
     try:
         found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
         return tuple(str(folder) for folder in found.localDirsString())
-    # The session has ended.
-    except (Py4JError, OSError):
+    # The session has ended: its JVM, or only its context, whose environment is then null.
+    except (AttributeError, Py4JError, OSError):
         return ()

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,10 +17,15 @@ from headwater.config.environment import read_environment, temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
-from headwater.lake.jvm import start_jvm
+from headwater.lake.jvm import is_context_stopped, start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.run_log import note_run_log
-from headwater.lake.prerequisites.spark_settings import build_pools, build_spark_settings
+from headwater.lake.prerequisites.spark_settings import (
+    build_pools,
+    build_spark_settings,
+    choose_python,
+    list_provided,
+)
 
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
 """The folder that Spark creates for itself among temporary files."""
@@ -33,8 +38,9 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
 
     Raises `PlatformError` if the jars cannot be downloaded or the JVM does not start.
     """
-    start = PreparedStart.find(read_environment()).plan(
-        build_spark_settings(settings), read_environment(), Path(java_home)
+    environ = read_environment()
+    start = PreparedStart.find(environ).plan(
+        build_spark_settings(settings), environ, Path(java_home), list_provided(settings)
     )
     conf = SparkConf()
     for name, value in start.settings.items():
@@ -45,7 +51,11 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
         pools_file = log_file.with_name("pools.xml")
         pools_file.write_bytes(build_pools(settings.spark.pools))
         conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
-    with _jvm_environment({"JAVA_HOME": java_home, **start.environment}), _output_to(log_file):
+    python = choose_python(start.settings, environ, sys.executable)
+    # PySpark starts the JVM with the process environment and has no other option to select a Java. It reads
+    # the Python of its workers only from there, too.
+    variables = {"JAVA_HOME": java_home, "PYSPARK_PYTHON": python, **start.environment}
+    with temporary_environment(variables), _output_to(log_file):
         try:
             start_jvm(conf)
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
@@ -59,6 +69,15 @@ def is_session_alive(spark: SparkSession) -> bool:
     """True if the JVM of a session is running, or was not started by this process."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
+
+
+def describe_end(spark: SparkSession) -> str | None:
+    """Return why the session can run no job any more; None if it can."""
+    if not is_session_alive(spark):
+        return "the JVM of this run has ended"
+    if is_context_stopped(spark):
+        return "Spark has stopped; the cluster may have ended the application of this run"
+    return None
 
 
 def find_jvm_process(spark: SparkSession) -> int | None:
@@ -88,13 +107,6 @@ def _explain_start_failure(log_file: Path, text: str) -> PlatformError:
     return PlatformError(
         "Spark did not start", hint=f"the JVM's output is in {log_file}; `headwater doctor` checks Java"
     )
-
-
-@contextmanager
-def _jvm_environment(values: Mapping[str, str]) -> Iterator[None]:
-    # PySpark starts the JVM with the process environment and has no other option to select a Java.
-    with temporary_environment({**values, "PYSPARK_PYTHON": sys.executable}):
-        yield
 
 
 @contextmanager

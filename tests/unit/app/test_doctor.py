@@ -103,18 +103,31 @@ def test_prepared_jars_need_no_repository_and_prepared_start_is_reported(
     (prepared.folder / name_jar(HUDI_BUNDLE)).touch()
     settings = build_settings(tmp_path)
     assert list_troubles(settings, environ) == {}
-    assert "headwater prepare" in check_start(settings, environ).detail
+    assert "headwater prepare" in check_start(environ).detail
     prepared.name_archive(Path(environ["JAVA_HOME"])).touch()
-    assert check_start(settings, environ).detail.startswith("prepared: ")
+    assert check_start(environ).detail.startswith("prepared: ")
 
 
-def test_a_cluster_gets_no_prepared_jars(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_executors_of_a_cluster_get_the_prepared_jars(tmp_path: Path, environ: dict[str, str]) -> None:
     (tmp_path / "empty-home").mkdir()
     environ = {**environ, "HOME": str(tmp_path / "empty-home")}
     (tmp_path / "prepared").mkdir()
     (tmp_path / "prepared" / name_jar(HUDI_BUNDLE)).touch()
     settings = build_settings(tmp_path, spark={"master": "spark://host:7077"})
-    assert list_troubles(settings, environ) == {"jars": "problem"}
+    assert list_troubles(settings, environ) == {}
+
+
+def test_driver_without_jars_is_a_warning_if_executors_have_theirs(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    (tmp_path / "empty-home").mkdir()
+    environ = {**environ, "HOME": str(tmp_path / "empty-home")}
+    spark = {"master": "spark://host:7077", "executor_jars": "provided"}
+    settings = build_settings(tmp_path, spark=spark)
+    assert list_troubles(settings, environ) == {"jars": "warning"}
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / name_jar(HUDI_BUNDLE)).touch()
+    assert list_troubles(settings, environ) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.prerequisites.prepared_start import PreparedStart, is_local
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.prerequisites.prepared_start import PreparedStart
+from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE, list_provided
 from headwater.sources.finding import SetupFinding, to_finding
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))
@@ -27,7 +27,7 @@ def check_machine(
         check_pyspark(),
         check_java(environ),
         check_jars(settings, environ, central),
-        check_start(settings, environ),
+        check_start(environ),
     ]
 
 
@@ -65,11 +65,9 @@ def check_java(environ: Mapping[str, str]) -> SetupFinding:
     return SetupFinding("java", "ok", f"{java.version} at {java.path}, found by {java.origin}")
 
 
-def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
+def check_start(environ: Mapping[str, str]) -> SetupFinding:
     """Check that `headwater prepare` was run for the selected Java."""
     prepared = PreparedStart.find(environ)
-    if not is_local(settings.spark.master):
-        return SetupFinding("start", "ok", f"{settings.spark.master} gets its jars from Spark")
     try:
         archive = prepared.name_archive(find_java(environ).path)
     except PlatformError:
@@ -82,8 +80,16 @@ def check_start(settings: Settings, environ: Mapping[str, str]) -> SetupFinding:
 def check_jars(settings: Settings, environ: Mapping[str, str], central: str) -> SetupFinding:
     """Check that the jars are present or can be downloaded."""
     plan = plan_jars(settings, Path(environ.get("HOME", str(Path.home()))), central)
-    prepared = PreparedStart.find(environ) if is_local(settings.spark.master) else None
-    missing = [item for item in plan.missing if not (prepared and prepared.find_jar(str(item)))]
+    prepared, provided = PreparedStart.find(environ), list_provided(settings)
+    if provided and not all(map(prepared.find_jar, provided)):
+        return SetupFinding(
+            "jars",
+            "warning",
+            "executors have their jars (spark.executor_jars: provided), and the driver finds them only if "
+            "they are in Spark's own jars folder",
+            "run headwater prepare, so that the driver has them, too",
+        )
+    missing = [item for item in plan.missing if not prepared.find_jar(str(item))]
     if not missing:
         count = len(plan.wanted)
         return SetupFinding("jars", "ok", f"{count} package{'' if count == 1 else 's'} on this machine")

@@ -1,6 +1,5 @@
 """Reads objects of a batch to one DataFrame of parsed records, fetched and parsed in executors."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +23,11 @@ from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
-from headwater.ingest.reading.handful import fetch_here
+from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork
+from headwater.ingest.reading.handful import fetch_here, reserve_driver
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.arrow_tasks import map_in_arrow
+from headwater.lake.executors import count_cores, has_executors
 from headwater.lake.local_frames import load_arrow
 from headwater.sources.object_store import ObjectStoreConfig
 
@@ -57,13 +58,6 @@ OUTCOME_SCHEMA = StructType(
         StructField("schema_sample", StringType()),
     ]
 )
-
-# Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
-_HANDFUL_OBJECTS = 64
-_HANDFUL_BYTES = 1024 * 1024
-
-_OBJECTS_A_TASK = 500
-_BYTES_A_TASK = 64 * 1024 * 1024
 
 MAX_BAD_AT_HAND = 1_000
 """Maximum number of bad records collected in the driver; above it they are only counted."""
@@ -134,12 +128,14 @@ class ObjectReader:
             rescues=config.rescues,
             ignored=config.ignored,
         )
-        wanted = _to_arrow(requests)
-        if config.file_format not in COLUMN_FORMATS and _is_handful(requests):
-            if any(request.ref.size is None for request in requests):
-                plan = replace(plan, max_fetched_bytes=_HANDFUL_BYTES)
-            fetched = fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA)
-            return Records(self._parsing.parse(fetched), is_at_hand=True)
+        wanted, work = _to_arrow(requests), _measure(requests, config.file_format)
+        if config.file_format not in COLUMN_FORMATS and work.is_handful and _has_bounded_size(requests):
+            with reserve_driver(is_alone=not has_executors(self._spark)) as is_free:
+                if is_free:
+                    if any(request.ref.size is None for request in requests):
+                        plan = replace(plan, max_fetched_bytes=HANDFUL_BYTES)
+                    fetched = fetch_here(self._spark, wanted, plan, OUTCOME_SCHEMA)
+                    return Records(self._parsing.parse(fetched), is_at_hand=True)
 
         def fetch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return fetch_objects(iter(batches), plan)
@@ -154,15 +150,14 @@ class ObjectReader:
                 *([StructField("rescued", StringType())] if config.rescues else []),
             ]
         )
-        fetched = map_in_arrow(self._distribute(requests, wanted), fetch, schema)
+        fetched = map_in_arrow(self._distribute(wanted, work), fetch, schema)
         return Records(self._parsing.parse(fetched))
 
-    def _distribute(self, requests: Sequence[ReadRequest], wanted: pa.Table) -> DataFrame:
-        frame = load_arrow(self._spark, wanted, _REQUEST_SCHEMA)
-        total = sum(r.ref.size or 0 for r in requests)
-        tasks = max(math.ceil(len(requests) / _OBJECTS_A_TASK), math.ceil(total / _BYTES_A_TASK))
+    def _distribute(self, wanted: pa.Table, work: FetchWork) -> DataFrame:
+        frame, cores = load_arrow(self._spark, wanted, _REQUEST_SCHEMA), count_cores(self._spark)
+        tasks = work.count_tasks(cores)
         # createDataFrame already spreads the rows over all cores.
-        return frame.repartition(tasks) if tasks > self._spark.sparkContext.defaultParallelism else frame
+        return frame.repartition(tasks) if tasks > cores else frame.coalesce(tasks)
 
 
 def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
@@ -181,15 +176,17 @@ def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
     )
 
 
-def _is_handful(requests: Sequence[ReadRequest]) -> bool:
+def _measure(requests: Sequence[ReadRequest], file_format: str) -> FetchWork:
+    # Large objects of unknown size are rejected by the driver, and then read by their size.
+    total = sum(request.ref.size or 0 for request in requests)
+    return FetchWork(len(requests), total, is_heavy=file_format == "document")
+
+
+def _has_bounded_size(requests: Sequence[ReadRequest]) -> bool:
+    """True if the objects take no more of the driver's memory, which is shared, than a handful may."""
     if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
-        # Its decompressed size is unknown, and the driver's memory is shared.
         return False
-    if any(request.ref.size is None and request.ref.version_id for request in requests):
-        return False
-    # Large objects of unknown size are rejected here, and then read by their size.
-    known = sum(request.ref.size or 0 for request in requests)
-    return len(requests) <= _HANDFUL_OBJECTS and known <= _HANDFUL_BYTES
+    return not any(request.ref.size is None and request.ref.version_id for request in requests)
 
 
 class RecordParsing:

@@ -63,7 +63,8 @@ def read_stored(table: Table, outdated_rows: Sequence[OutdatedRows]) -> DataFram
         for entry in outdated_rows
         for event_id in (entry.event_ids if entry.event_ids is not None else (None,))
     ]
-    wanted = build_frame(table.spark, entries, _OUTDATED_SCHEMA)
+    # By default, each row is a task of its own if there are enough cores.
+    wanted = build_frame(table.spark, entries, _OUTDATED_SCHEMA).coalesce(1)
     joined = stored.join(F.broadcast(wanted), on=OBJECT, how="inner")
     is_write = F.col("outdated_event").isNull() | (F.col("outdated_event") == F.col(EVENT_ID))
     return joined.where(is_write).select(*(F.col(f"`{name}`") for name in stored.columns), "is_outdated")

@@ -23,10 +23,12 @@ from headwater.ingest.lineage import (
     build_lineage,
     with_lineage,
 )
+from headwater.ingest.planning.batch_tasks import count_write_tasks
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
 from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
+from headwater.lake.executors import count_cores
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
 from headwater.lake.options import DELETED, WriteOptions
@@ -132,9 +134,12 @@ class TableWriter:
         lineages = [build_lineage(at, outcome, columns) for at, outcome in read.outcomes if outcome.rows]
         if read.records is None or not lineages:
             return None
+        spark = self._table.spark
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
-        frame = with_lineage(rows, self._table.spark, lineages, columns)
+        tasks = count_write_tasks(sum(outcome.rows for _, outcome in read.outcomes), count_cores(spark))
+        rows = rows.coalesce(tasks)
+        frame = with_lineage(rows, spark, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.transform:

@@ -10,14 +10,17 @@ files are optional. Ivy resolves missing jars, and a JVM ignores an archive that
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from headwater.lake.prerequisites.spark_settings import is_local
 
 FOLDER_VARIABLE = "HEADWATER_PREPARED"
 """Names the folder. By default, it is inside the Python environment and is deleted with it."""
 
 _PACKAGES = "spark.jars.packages"
+_JARS = "spark.jars"
 _OPTIONS = "SPARK_SUBMIT_OPTS"
 # Appended to the class path after Spark's own jars, in the same order as `spark.jars`.
 _CLASS_PATH = "SPARK_DIST_CLASSPATH"
@@ -65,24 +68,48 @@ class PreparedStart:
         """Return the path of the archive of Spark's classes; one per Java, which reads only its own."""
         return self.folder / f"spark-{_digest(java_home)}.jsa"
 
-    def plan(self, settings: Mapping[str, str], environ: Mapping[str, str], java_home: Path) -> SparkStart:
+    def plan(
+        self,
+        settings: Mapping[str, str],
+        environ: Mapping[str, str],
+        java_home: Path,
+        provided: Collection[str] = (),
+    ) -> SparkStart:
         """Plan the start with `settings`, accelerated by the prepared files.
 
-        Changes only `local` masters, because separate executors get their jars from Spark. Hudi finds classes
-        of `spark.jars`, such as a merger, only if Spark loads both.
+        Executors of another process get the prepared jars from the driver (`spark.jars`), except those of
+        the packages in `provided`, which they have. Ivy does not resolve those for the driver, either.
         """
         packages = [text.strip() for text in settings.get(_PACKAGES, "").split(",") if text.strip()]
-        jars = {package: jar for package in packages if (jar := self.find_jar(package))}
-        if not jars or settings.get("spark.jars") or not is_local(settings["spark.master"]):
+        jars = {package: str(jar) for package in packages if (jar := self.find_jar(package))}
+        resolved = [package for package in packages if package not in jars and package not in provided]
+        if resolved == packages:
             return SparkStart(settings, {})
-        others = {_PACKAGES: ",".join(package for package in packages if package not in jars)}
         kept = {name: value for name, value in settings.items() if name != _PACKAGES}
-        environment = {_CLASS_PATH: _join_paths(environ.get(_CLASS_PATH, ""), *map(str, jars.values()))}
+        if resolved:
+            kept[_PACKAGES] = ",".join(resolved)
+        own = settings.get(_JARS, "")
+        sent = [jar for package, jar in jars.items() if package not in provided]
+        if sent and (own or not is_local(settings["spark.master"])):
+            kept[_JARS] = ",".join(filter(None, (own, *sent)))
+        if own and sent:
+            # Hudi finds classes of these jars, such as a merger, only if one class loader loads both.
+            return SparkStart(kept, {})
+        return SparkStart(kept, self._plan_environment(settings, environ, java_home, jars.values()))
+
+    def _plan_environment(
+        self,
+        settings: Mapping[str, str],
+        environ: Mapping[str, str],
+        java_home: Path,
+        jars: Iterable[str],
+    ) -> dict[str, str]:
+        environment = {_CLASS_PATH: _join_paths(environ.get(_CLASS_PATH, ""), *jars)}
         given = [settings.get(name, "") for name in _JAVA_OPTIONS]
         given += [environ.get(name, "") for name in _JAVA_VARIABLES]
         if not any(option in " ".join(given) for option in (*_ARCHIVE_OPTIONS, *_AGENT_OPTIONS)):
             environment |= self._plan_options(environ.get(_OPTIONS, ""), java_home)
-        return SparkStart(kept | (others if others[_PACKAGES] else {}), environment)
+        return environment
 
     def plan_writing(self, archive: Path, environ: Mapping[str, str], java_home: Path) -> dict[str, str]:
         """Return variables that make a session's JVM write its loaded classes to `archive` at exit."""
@@ -97,11 +124,6 @@ class PreparedStart:
         if not all(part.is_file() for part in parts):
             return {}
         return {_OPTIONS: _add_option(given, f"-XX:SharedArchiveFile={_join_paths(*map(str, parts))}")}
-
-
-def is_local(master: str) -> bool:
-    """True if driver and executors share one JVM."""
-    return master == "local" or master.startswith("local[")
 
 
 def name_jar(package: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from headwater.config.settings import PoolConfig, Settings
+from headwater.config.settings import Settings
+from headwater.config.spark import PoolConfig, SparkConfig
 from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -104,6 +105,29 @@ def list_packages(needs_s3a: bool) -> tuple[str, ...]:
     return (HUDI_BUNDLE, *S3A_PACKAGES) if needs_s3a else (HUDI_BUNDLE,)
 
 
+def list_provided(settings: Settings) -> tuple[str, ...]:
+    """Return the packages that executors have without the driver's help."""
+    if settings.spark.executor_jars == "ship" or is_local(settings.spark.master):
+        return ()
+    return list_packages(uses_s3a(settings))
+
+
+def is_local(master: str) -> bool:
+    """True if driver and executors share one JVM."""
+    return master == "local" or master.startswith("local[")
+
+
+def choose_python(spark: Mapping[str, str], environ: Mapping[str, str], own: str) -> str:
+    """Return the interpreter of the executors' Python workers: the user's, else `own`, the driver's.
+
+    PySpark reads `PYSPARK_PYTHON`, and the setting only in programs that spark-submit starts. For a `local`
+    master the variable counts for nothing: it may name a Python without headwater.
+    """
+    if given := spark.get("spark.pyspark.python"):
+        return given
+    return own if is_local(spark["spark.master"]) else environ.get("PYSPARK_PYTHON") or own
+
+
 def uses_s3a(settings: Settings) -> bool:
     """True if Spark itself accesses S3: for an S3 lake, or a source whose large objects it splits."""
     return settings.source.type == "s3" or settings.lake.startswith(("s3a://", "s3://"))
@@ -125,11 +149,22 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
         built["spark.driver.host"] = "127.0.0.1"
         built["spark.driver.bindAddress"] = "127.0.0.1"
+    built |= dict(_iter_addresses(settings.spark))
     if needs_s3a:
         built["spark.jars.excludes"] = ",".join(S3A_EXCLUDES)
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))
     return built | to_session_settings(settings.lock) | settings.spark.config
+
+
+def _iter_addresses(spark: SparkConfig) -> Iterator[tuple[str, str]]:
+    given = {
+        "spark.driver.host": spark.driver_host,
+        "spark.driver.bindAddress": spark.driver_bind_address,
+        "spark.driver.port": spark.driver_port,
+        "spark.blockManager.port": spark.block_manager_port,
+    }
+    yield from ((name, str(value)) for name, value in given.items() if value is not None)
 
 
 def _iter_s3a_buckets(settings: Settings) -> Iterator[tuple[str, str]]:

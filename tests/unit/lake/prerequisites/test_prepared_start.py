@@ -49,21 +49,46 @@ def test_packages_that_are_not_prepared_still_come_by_ivy(prepared: PreparedStar
     assert start.environment["SPARK_DIST_CLASSPATH"] == f"/own:{prepared.find_jar(HUDI)}"
 
 
-@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,1024]"])
-def test_executors_of_their_own_get_their_jars_from_spark(
+CLUSTERS = ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,1024]"]
+
+
+@pytest.mark.parametrize("master", CLUSTERS)
+def test_executors_of_their_own_get_the_prepared_jars_from_the_driver(
     prepared: PreparedStart, java_home: Path, master: str
 ) -> None:
-    settings = build_settings(HUDI, master=master)
-    start = prepared.plan(settings, {}, java_home)
-    assert (start.settings, start.environment) == (settings, {})
+    jar = str(prepared.find_jar(HUDI))
+    start = prepared.plan(build_settings(HUDI, OTHER, master=master), {}, java_home)
+    assert start.settings["spark.jars"] == jar
+    assert start.settings["spark.jars.packages"] == OTHER
+    assert start.environment["SPARK_DIST_CLASSPATH"] == jar
 
 
-def test_hudi_and_the_classes_of_a_users_jar_are_loaded_by_one_loader(
-    prepared: PreparedStart, java_home: Path
+def test_executors_that_have_their_jars_get_none(prepared: PreparedStart, java_home: Path) -> None:
+    settings = build_settings(HUDI, OTHER, master="yarn")
+    start = prepared.plan(settings, {}, java_home, (HUDI,))
+    assert "spark.jars" not in start.settings
+    assert start.settings["spark.jars.packages"] == OTHER
+    assert start.environment["SPARK_DIST_CLASSPATH"] == str(prepared.find_jar(HUDI))
+
+
+def test_packages_that_executors_have_are_not_resolved_for_the_driver(
+    tmp_path: Path, java_home: Path
 ) -> None:
-    settings = {**build_settings(HUDI), "spark.jars": "/opt/mergers.jar"}
+    settings = build_settings(HUDI, OTHER, master="yarn")
+    start = PreparedStart(tmp_path / "nothing").plan(settings, {}, java_home, (HUDI,))
+    assert "spark.jars" not in start.settings
+    assert start.settings["spark.jars.packages"] == OTHER
+
+
+@pytest.mark.parametrize("master", ["local[*]", *CLUSTERS])
+def test_hudi_and_the_classes_of_a_users_jar_are_loaded_by_one_loader(
+    prepared: PreparedStart, java_home: Path, master: str
+) -> None:
+    settings = {**build_settings(HUDI, master=master), "spark.jars": "/opt/mergers.jar"}
     start = prepared.plan(settings, {}, java_home)
-    assert (start.settings, start.environment) == (settings, {})
+    assert start.settings["spark.jars"] == f"/opt/mergers.jar,{prepared.find_jar(HUDI)}"
+    assert "spark.jars.packages" not in start.settings
+    assert start.environment == {}
 
 
 def test_without_a_prepared_jar_nothing_changes(tmp_path: Path, java_home: Path) -> None:

@@ -1,0 +1,49 @@
+"""How many tasks fetch and write a batch, and whether the driver fetches it without any."""
+
+import math
+from dataclasses import dataclass
+
+# Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
+HANDFUL_OBJECTS = 64
+HANDFUL_BYTES = 1024 * 1024
+
+_MOST_OBJECTS = 500
+_MOST_BYTES = 64 * 1024 * 1024
+_LEAST_OBJECTS = 32
+_LEAST_BYTES = 1024 * 1024
+_LEAST_ROWS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class FetchWork:
+    """Number of the objects, and the total of those sizes that are known.
+
+    `is_heavy`: reading an object takes much longer than fetching it.
+    """
+
+    objects: int
+    bytes: int
+    is_heavy: bool = False
+
+    @property
+    def is_handful(self) -> bool:
+        """True if the driver fetches them sooner than tasks would."""
+        return self.objects <= HANDFUL_OBJECTS and self.bytes <= HANDFUL_BYTES
+
+    def count_tasks(self, cores: int) -> int:
+        """Return the number of tasks: one for each core, if each has enough work; more for large batches.
+
+        A task with less work takes longer to start than to fetch, and the driver starts all of them.
+        """
+        needed = max(math.ceil(self.objects / _MOST_OBJECTS), math.ceil(self.bytes / _MOST_BYTES), 1)
+        least = 1 if self.is_heavy else _LEAST_OBJECTS
+        useful = max(math.ceil(self.objects / least), math.ceil(self.bytes / _LEAST_BYTES))
+        return max(needed, min(cores, useful))
+
+
+def count_write_tasks(rows: int, cores: int) -> int:
+    """Return the number of tasks that convert and shuffle the rows of a batch.
+
+    By default, each row of a small batch is a task of its own if there are enough cores.
+    """
+    return max(1, min(cores, math.ceil(rows / _LEAST_ROWS)))

@@ -1,0 +1,48 @@
+"""Who fetches a batch, and in how many tasks: as many as have enough work."""
+
+import pytest
+
+from headwater.ingest.planning.batch_tasks import FetchWork, count_write_tasks
+
+MB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("objects", "size", "expected"),
+    [(1, 10, True), (64, MB, True), (65, 10, False), (1, MB + 1, False)],
+)
+def test_driver_fetches_a_handful_of_small_objects(objects: int, size: int, expected: bool) -> None:
+    assert FetchWork(objects, size).is_handful is expected
+
+
+@pytest.mark.parametrize(
+    ("objects", "size", "cores", "expected"),
+    [
+        (65, 1_000, 2, 2),
+        (65, 1_000, 100, 3),
+        (2_000, 1_000, 2, 4),
+        (2_000, 1_000, 100, 63),
+        (10_000, 1_000, 100, 100),
+        (100_000, 1_000, 100, 200),
+        (10, 100 * MB, 4, 4),
+        (10, 10_000 * MB, 4, 157),
+        (1, 0, 100, 1),
+    ],
+)
+def test_tasks_occupy_all_cores_that_have_enough_work(
+    objects: int, size: int, cores: int, expected: int
+) -> None:
+    assert FetchWork(objects, size).count_tasks(cores) == expected
+
+
+def test_each_document_can_be_a_task() -> None:
+    assert FetchWork(65, 1_000, is_heavy=True).count_tasks(100) == 65
+    assert FetchWork(65, 1_000, is_heavy=True).count_tasks(4) == 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "cores", "expected"),
+    [(0, 100, 1), (75, 100, 1), (2_001, 100, 2), (1_000_000, 100, 100), (1_000_000, 2, 2)],
+)
+def test_rows_are_written_by_tasks_with_enough_of_them(rows: int, cores: int, expected: int) -> None:
+    assert count_write_tasks(rows, cores) == expected
