@@ -78,6 +78,11 @@ mutants: setup ## Break one line at a time: the tests named for it must fail. Mi
 bench: setup ## All benchmarks, one JSON line each; one of them: make bench B=name
 	$(VENV)/python -m benchmarks.run $(B)
 
+.PHONY: soak
+soak: setup ## Twenty changes a second for M=60 minutes: memory, files, threads and lag stay flat; writes build/soak.svg
+	@mkdir -p build
+	$(VENV)/python -m benchmarks.soak --minutes $(or $(M),60) --plot build/soak.svg --samples build/soak.jsonl
+
 .PHONY: retrieval-figures
 retrieval-figures: setup ## Judge every way to rank; writes docs/reference/retrieval.md and its plot
 	$(VENV)/python -m scripts.write_retrieval_reference

@@ -5,12 +5,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
 
 from benchmarks.pairs import say
+from benchmarks.rig.processes import find_free_port
 from headwater.config.environment import read_environment
 from headwater.lake.prerequisites.java import find_java
 
@@ -32,7 +33,7 @@ def run_elasticmq(folder: Path) -> Iterator[str]:
     """Start a server with no queues on a free port; yields its endpoint, ends it by its id."""
     java = str(find_java(read_environment()).path / "bin" / "java")
     jars = _ensure_jars(java)
-    port = _find_free_port()
+    port = find_free_port()
     config = folder / "elasticmq.conf"
     config.write_text(_CONFIG.format(port=port), "utf-8")
     command = [java, "-Xmx1g", f"-Dconfig.file={config}", "-cp", f"{jars}/*", "org.elasticmq.server.Main"]
@@ -60,12 +61,6 @@ def _ensure_jars(java: str) -> Path:
         command += ["-dependency", *MODULE, "-retrieve", f"{target}/[artifact]-[revision].[ext]"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return target
-
-
-def _find_free_port() -> int:
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_open(port: int, server: "subprocess.Popen[bytes]") -> None:

@@ -2,11 +2,12 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -16,7 +17,7 @@ _STOP_SECONDS = 60
 def read_cpu_seconds(pid: int) -> float:
     """CPU time so far of a process and all its descendants, those that have ended included."""
     ticks = 0
-    for member in [pid, *_iter_descendants(pid)]:
+    for member in list_family(pid):
         fields = _read_stat(member)
         # utime, stime, and the same of children that have ended: proc(5), counted after the name
         ticks += sum(int(value) for value in fields[11:15])
@@ -26,6 +27,11 @@ def read_cpu_seconds(pid: int) -> float:
 def read_own_cpu_seconds(pid: int) -> float:
     """CPU time so far of a process alone."""
     return sum(int(value) for value in _read_stat(pid)[11:13]) / _TICKS
+
+
+def list_family(pid: int) -> list[int]:
+    """A process and all its descendants."""
+    return [pid, *_iter_descendants(pid)]
 
 
 def _iter_descendants(pid: int) -> Iterator[int]:
@@ -82,3 +88,10 @@ def wait_until(
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {seconds:g} s: {what}")
         time.sleep(0.05)
+
+
+def find_free_port() -> int:
+    """A port that nobody listens on, for a server that cannot choose one."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
