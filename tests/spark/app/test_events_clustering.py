@@ -4,6 +4,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from headwater.app import App
 from headwater.app.services.events_clustering import EventsClustering
@@ -11,6 +12,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING
 from headwater.config.hudi.lock import LockConfig
+from headwater.errors import TableUnsupportedError
 from headwater.lake.typed_options.locks import to_session_settings
 from tests.fixtures.events import build_event
 from tests.fixtures.folder_lake import FolderLake
@@ -90,6 +92,19 @@ def test_few_files_are_left_as_they_are(lake):
     EventsClustering(lake.app).run_pass()
     assert count_files(events) == 3
     assert events.find_newest() == newest
+
+
+def test_a_lake_that_only_spark_can_read_is_left_as_it_is(lake, monkeypatch):
+    def refuse(*_):
+        raise TableUnsupportedError("hdfs://namenode/lake can only be read by Spark")
+
+    monkeypatch.setattr("headwater.app.services.events_clustering.count_small_files", refuse)
+    lake.app.events.append(capture(1))
+    clustering = EventsClustering(lake.app, look_seconds=0)
+    with capture_logs() as logs:
+        clustering.run_pass()
+        clustering.run_pass()
+    assert [line["event"] for line in logs] == ["the small files of the events table are not merged"]
 
 
 def test_the_timeline_stays_short(spark, lake):

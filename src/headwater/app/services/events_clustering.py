@@ -9,7 +9,7 @@ import structlog
 from headwater.app.application import App
 from headwater.app.components import BackgroundLoop
 from headwater.capture.fragmentation import ORDER, choose_fragmented
-from headwater.errors import HeadwaterError, TableNotFoundError
+from headwater.errors import HeadwaterError, TableNotFoundError, TableUnsupportedError
 from headwater.lake.layout import find_address
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.cleaning import CleanPolicy, clean
@@ -43,6 +43,7 @@ class EventsClustering(BackgroundLoop):
         self._look_seconds = look_seconds
         self._looked_at: float | None = None
         self._may_have_merged = True  # by another process
+        self._has_logged = False
 
     def work(self, stop: threading.Event) -> None:
         """Run passes with pauses between them."""
@@ -89,7 +90,13 @@ class EventsClustering(BackgroundLoop):
             return
         self._looked_at = now
         table.load_timeline()  # raises an error without a table
-        small = count_small_files(self._address, ClusterOptions())
+        try:
+            small = count_small_files(self._address, ClusterOptions())
+        except TableUnsupportedError as error:
+            if not self._has_logged:
+                self._has_logged = True
+                log.info("the small files of the events table are not merged", reason=error.message)
+            return
         partitions = choose_fragmented(small, datetime.now(timezone.utc).date())
         if not partitions:
             return
