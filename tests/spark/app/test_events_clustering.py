@@ -10,9 +10,13 @@ from headwater.app import App
 from headwater.app.services.events_clustering import EventsClustering
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.events_table import EventsTable
+from headwater.capture.fragmentation import ORDER
 from headwater.capture.position import BEGINNING
 from headwater.config.hudi.lock import LockConfig
 from headwater.errors import TableUnsupportedError
+from headwater.lake.layout import find_address
+from headwater.lake.service_table import ServiceTable
+from headwater.lake.typed_options.clustering import clustering_options
 from headwater.lake.typed_options.locks import to_session_settings
 from tests.fixtures.events import build_event
 from tests.fixtures.folder_lake import FolderLake
@@ -81,6 +85,29 @@ def test_small_files_become_one_and_every_event_keeps_its_offset(spark, lake):
     assert open_table(spark, lake).append(capture(1, 100)).events == 0
     assert [key for key, _ in read_all(events)][-1] == "a/100.json"
     assert len(read_all(events)) == len(before) + 2
+
+
+def test_a_merge_that_a_killed_process_left_is_completed(spark, lake):
+    events = lake.app.events
+    for n in range(COMMITS):
+        events.append(capture(n))
+    table = ServiceTable(spark, find_address(lake.settings, "events"))
+    options = clustering_options(ORDER, "linear", 10**8, 10**9, ())
+    with table.open_client(options) as client:
+        planned = str(client.scheduleClustering(table.java.build_none()).get())
+    # Its writer goes on, and a restarted one does not roll the plan back.
+    events.append(capture(100))
+    restarted = open_table(spark, lake)
+    restarted.append(capture(101))
+    assert restarted._table.load_timeline().list_pending("clustering") == (planned,)
+    before = read_all(open_table(spark, lake))
+    assert len(before) == COMMITS + 2
+    clustering = EventsClustering(lake.app, look_seconds=0)
+    for n in range(COMMITS):
+        events.append(capture(200 + n))
+    clustering.run_pass()
+    assert restarted._table.load_timeline().list_pending("clustering") == ()
+    assert read_all(open_table(spark, lake))[: len(before)] == before
 
 
 def test_few_files_are_left_as_they_are(lake):
