@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from headwater.lake.timeline import Commit, Timeline, find_just_before
 _log = logging.getLogger(__name__)
 
 _CACHED_EVENTS = 50_000
+_CACHED_SECONDS = 120.0
+"""Tables are rarely further behind; without this limit, memory would grow for an hour at 20 events/s."""
 _MAX_COMMITS_A_PAGE = 1_000
 LATEST = "9" * 17
 """Later than every completion time."""
@@ -32,6 +35,14 @@ class StoredId(NamedTuple):
     completed: str
     window: int
     event_id: str
+
+
+class _CachedCommit(NamedTuple):
+    """A commit of this process, and when it was added, by the monotonic clock."""
+
+    commit: Commit
+    events: Sequence[StoredEvent]
+    added: float
 
 
 class EventTail:
@@ -46,7 +57,7 @@ class EventTail:
         self._lock = threading.Lock()
         self._since = ""
         self._newest = ""
-        self._commits: deque[tuple[Commit, Sequence[StoredEvent]]] = deque()
+        self._commits: deque[_CachedCommit] = deque()
         self._size = 0
         self.restart(self.find_newest())
 
@@ -77,13 +88,17 @@ class EventTail:
             if self._since == LATEST:
                 self._since = self._newest = commit.completed
                 return
-            self._commits.append((commit, events))
+            now = time.monotonic()
+            self._commits.append(_CachedCommit(commit, events, now))
             self._newest = commit.completed
             self._size += len(events)
-            while self._size > _CACHED_EVENTS and len(self._commits) > 1:
-                oldest, dropped = self._commits.popleft()
-                self._size -= len(dropped)
-                self._since = oldest.completed
+            while len(self._commits) > 1 and self._is_oldest_dropped(now):
+                oldest = self._commits.popleft()
+                self._size -= len(oldest.events)
+                self._since = oldest.commit.completed
+
+    def _is_oldest_dropped(self, now: float) -> bool:
+        return self._size > _CACHED_EVENTS or now - self._commits[0].added > _CACHED_SECONDS
 
     def is_behind(self, newest: Commit) -> bool:
         """True if another process made the newest commit of the table."""
@@ -115,7 +130,7 @@ class EventTail:
                 return None
             found: list[StoredEvent] = []
             end = position
-            for commit, events in self._commits:
+            for commit, events, _ in self._commits:
                 if not _is_behind(commit, position):
                     continue
                 if found and len(found) + len(events) > max_events:

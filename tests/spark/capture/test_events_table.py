@@ -172,6 +172,23 @@ def test_commit_that_is_complete_and_seems_to_have_failed_is_neither_repeated_no
         assert len(keys(page)) == len(set(keys(page))) == first + len(tried) + 1 + (1 if first else 0)
 
 
+def test_only_the_newest_commits_stay_in_memory(spark, path, monkeypatch):
+    monkeypatch.setattr("headwater.capture.event_tail._CACHED_SECONDS", -1.0)
+    events = EventsTable(spark, path)
+    for n in range(1, 4):
+        events.append(capture(n))
+    reads = []
+    read_commits = Table.read_commits
+    monkeypatch.setattr(
+        Table, "read_commits", lambda table, *of: reads.append(of) or read_commits(table, *of)
+    )
+    page = events.read_after(BEGINNING, 2)
+    assert keys(page) == ["a/1.json", "a/2.json"]
+    assert len(reads) == 1
+    assert keys(events.read_after(page.end, 10)) == ["a/3.json"]
+    assert len(reads) == 1
+
+
 def test_batch_of_known_events_makes_no_commit(events):
     events.append(capture(1))
     before = events.find_newest()

@@ -9,6 +9,8 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 
 # The content can be rebuilt: it need not survive a crash.
 _SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
+# In KiB, for each table: what it does not hold, the operating system does as far as there is room.
+_CACHE_AFTER_LOADING = "PRAGMA cache_size = -4096"
 _TABLE = "CREATE TABLE states (object_id TEXT NOT NULL, state TEXT NOT NULL)"
 # Created after loading: ids are unordered, and each insert would touch another page.
 _INDEX = "CREATE UNIQUE INDEX by_object ON states (object_id)"
@@ -29,6 +31,7 @@ class LocalStates:
         self._database.execute(_TABLE)
         self._put(texts)
         self._database.execute(_INDEX)
+        self._database.execute(_CACHE_AFTER_LOADING)
 
     def find(self, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
         """Return the known states of these objects, by object id."""
