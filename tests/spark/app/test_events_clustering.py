@@ -13,7 +13,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.capture.fragmentation import ORDER
 from headwater.capture.position import BEGINNING
 from headwater.config.hudi.lock import LockConfig
-from headwater.errors import TableUnsupportedError
+from headwater.errors import LakeError, TableUnsupportedError
 from headwater.lake.layout import find_address
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.typed_options.clustering import clustering_options
@@ -132,6 +132,24 @@ def test_a_lake_that_only_spark_can_read_is_left_as_it_is(lake, monkeypatch):
         clustering.run_pass()
         clustering.run_pass()
     assert [line["event"] for line in logs] == ["the small files of the events table are not merged"]
+
+
+def test_a_merge_that_failed_is_repeated_with_the_next_pass(lake, monkeypatch):
+    events = lake.app.events
+    for n in range(COMMITS):
+        events.append(capture(n))
+    clustering = EventsClustering(lake.app, look_seconds=3_600)
+
+    def fail(*_):
+        raise LakeError("the storage does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("headwater.app.services.events_clustering.cluster", fail)
+        for _ in range(2):
+            with pytest.raises(LakeError, match="does not answer"):
+                clustering.run_pass()
+    clustering.run_pass()
+    assert count_files(events) == COMMITS + 1
 
 
 def test_the_timeline_stays_short(spark, lake):

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from datetime import datetime, timezone
 
 import structlog
@@ -88,7 +89,6 @@ class EventsClustering(BackgroundLoop):
         now = time.monotonic()
         if self._looked_at is not None and now - self._looked_at < self._look_seconds:
             return
-        self._looked_at = now
         table.load_timeline()  # raises an error without a table
         try:
             small = count_small_files(self._address, ClusterOptions())
@@ -96,10 +96,14 @@ class EventsClustering(BackgroundLoop):
             if not self._has_logged:
                 self._has_logged = True
                 log.info("the small files of the events table are not merged", reason=error.message)
-            return
+            small = Counter()
         partitions = choose_fragmented(small, datetime.now(timezone.utc).date())
-        if not partitions:
-            return
+        if partitions:
+            self._cluster(table, small, partitions)
+        # Only now: the next pass repeats a clustering that failed, whose plan keeps commits active.
+        self._looked_at = now
+
+    def _cluster(self, table: ServiceTable, small: Counter[str], partitions: tuple[str, ...]) -> None:
         self._may_have_merged = True
         done = cluster(table, ClusterOptions(sort=ORDER, partitions=partitions))
         merged = sum(small[path] for path in partitions)
