@@ -47,26 +47,27 @@ def _iter_ranges(lister: Lister, prefix: str, starts: Sequence[str], threads: in
     Ranges are begun in order, so a thread that waits for the reader never keeps an earlier range from being
     listed.
     """
-    ends = [*starts[1:], None]
-    queues: list[Queue[_Chunk]] = [Queue(_CHUNKS_AHEAD) for _ in starts]
-    ranges = iter(zip(starts, ends, queues, strict=True))
+    ranges = iter(zip(starts, [*starts[1:], None], strict=True))
+    begun: Queue[Queue[_Chunk]] = Queue()
     lock, stop = threading.Lock(), threading.Event()
 
     def work() -> None:
         while not stop.is_set():
+            chunks: Queue[_Chunk] = Queue(_CHUNKS_AHEAD)
             with lock:
                 taken = next(ranges, None)
-            if taken is None:
-                return
-            start, end, chunks = taken
-            for chunk in _iter_chunks(lister, prefix, start, end):
+                if taken is None:
+                    return
+                begun.put(chunks)
+            for chunk in _iter_chunks(lister, prefix, *taken):
                 if not _put(chunks, chunk, stop):
                     return
 
     for number in range(min(threads, len(starts))):
         threading.Thread(target=work, name=f"listing-{number}", daemon=True).start()
     try:
-        for chunks in queues:
+        for _ in starts:
+            chunks = begun.get()
             while (chunk := chunks.get()) is not None:
                 if isinstance(chunk, Exception):
                     raise chunk

@@ -73,7 +73,7 @@ def test_threads_wait_for_the_reader_and_end_with_it() -> None:
     objects = ParallelLister(Counting(map(listed, keys)), lambda: [keys[30_000]], threads=2).iter_objects()
     assert next(iter(objects)).key == keys[0]
     wait_until(lambda: count >= 20_000, "both ranges ahead of the reader")
-    objects.close()  # type: ignore[attr-defined]
+    del objects
     wait_until(
         lambda: not any(t.name.startswith("listing-") for t in threading.enumerate()), "the threads' end"
     )
