@@ -25,7 +25,7 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import write_config
 from benchmarks.rig.notified_bucket import NotifiedBucket, open_notified_bucket
 from benchmarks.rig.orders import iter_orders
-from benchmarks.rig.processes import find_free_port, list_family, run_headwater, wait_until
+from benchmarks.rig.processes import find_free_port, list_family, read_own_bytes, run_headwater, wait_until
 
 A_SECOND = 20
 SAMPLE_SECONDS = 10.0
@@ -182,8 +182,8 @@ def note(pid: int, temporary: Path, port: int, hours: float) -> Sample:
     java = [number for number in list_family(pid) if _read(number, "comm").strip() == "java"]
     return Sample(
         hours,
-        python=_read_own_bytes(pid) / MEGABYTE,
-        jvm=sum(map(_read_own_bytes, java)) / MEGABYTE,
+        python=read_own_bytes(pid) / MEGABYTE,
+        jvm=sum(map(read_own_bytes, java)) / MEGABYTE,
         files=sum(_count(number, "fd") for number in (pid, *java)),
         threads=sum(_count(number, "task") for number in (pid, *java)),
         temporary=sum(_measure(path) for path in temporary.rglob("*")) / MEGABYTE,
@@ -196,11 +196,6 @@ def _read(pid: int, name: str) -> str:
         return Path(f"/proc/{pid}/{name}").read_text()
     except OSError:
         return ""
-
-
-def _read_own_bytes(pid: int) -> int:
-    status = _read(pid, "status")
-    return int(status.split("RssAnon:")[1].split()[0]) * 1024 if "RssAnon:" in status else 0
 
 
 def _count(pid: int, name: str) -> int:

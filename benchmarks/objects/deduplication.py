@@ -7,12 +7,13 @@ floor: the 16 bytes of an id. No Spark: ids are asked for on the driver before e
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
+from benchmarks.rig.processes import read_own_bytes
 from benchmarks.sizes import sized
 from headwater.capture.seen_events import SeenEvents
 
@@ -26,10 +27,10 @@ def run() -> list[BenchmarkResult]:
     """Milliseconds a batch, and bytes an id."""
     seen = SeenEvents(lambda _: ())
     costs: list[float] = []
-    before = read_own_bytes()
+    before = read_own_bytes(os.getpid())
     for begin in range(0, IDS, A_PART):
         costs.append(measure(seen, begin))
-        grown = read_own_bytes() - before
+        grown = read_own_bytes(os.getpid()) - before
         say(f"{begin + A_PART} ids: {costs[-1]:.1f} ms a batch, {grown / (begin + A_PART):.1f} bytes an id")
     return [
         BenchmarkResult("deduplication", costs[-1], costs[0], "ms/batch", 2.0, "lower"),
@@ -62,9 +63,3 @@ def iter_batches(begin: int) -> Iterator[list[tuple[int, str]]]:
 def build_id(number: int) -> str:
     """An id as of an event."""
     return hashlib.blake2b(number.to_bytes(8, "big"), digest_size=16).hexdigest()
-
-
-def read_own_bytes() -> int:
-    """Memory of this process that no file backs."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("RssAnon:")[1].split()[0]) * 1024

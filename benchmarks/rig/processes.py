@@ -29,6 +29,15 @@ def read_own_cpu_seconds(pid: int) -> float:
     return sum(int(value) for value in _read_stat(pid)[11:13]) / _TICKS
 
 
+def read_own_bytes(pid: int) -> int:
+    """Memory of a process that no file backs; 0 once it has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int(status.split("RssAnon:")[1].split()[0]) * 1024 if "RssAnon:" in status else 0
+
+
 def list_family(pid: int) -> list[int]:
     """A process and all its descendants."""
     return [pid, *_iter_descendants(pid)]
@@ -91,7 +100,7 @@ def wait_until(
 
 
 def find_free_port() -> int:
-    """A port that nobody listens on, for a server that cannot choose one."""
+    """Return a free port of the loopback address, for a server that cannot choose one itself."""
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
