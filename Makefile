@@ -63,8 +63,8 @@ test-long: setup ## Minutes to hours: what is marked long, and the properties wi
 	$(PYTEST) $(LONG_RUNGS) -m "long or properties" --hypothesis-profile=long --timeout=3600 --record-passes $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-seventh
-test-seventh: setup ## A seventh of what is long, at most 20 minutes: COMMIT chooses which, HEAD unless given
-	$(PYTEST) tests -m long --seventh-of=$(or $(COMMIT),$$(git rev-parse HEAD)) --end-after=20 --timeout=900 --record-passes $(SIDE_BY_SIDE) $(ARGS)
+test-seventh: setup ## A seventh of what is long, at most MINUTES=20: COMMIT chooses which, HEAD unless given
+	$(PYTEST) tests -m long --seventh-of=$(or $(COMMIT),$$(git rev-parse HEAD)) --end-after=$(or $(MINUTES),20) --timeout=900 --record-passes $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: simulate
 simulate: setup ## The pipeline without Spark in a world that fails on purpose: SEED=1 STEPS=100000, or EPISODE=n

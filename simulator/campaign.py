@@ -1,5 +1,6 @@
 """Runs episodes one after another until a number of steps is reached or an invariant is broken."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -39,11 +40,17 @@ def run_campaign(
     *,
     emphasis: Collection[StepName] = (),
     shrinks: bool = True,
+    seconds: float = math.inf,
 ) -> Findings:
-    """Runs episodes with seeds derived from `seed`; stops at the first that breaks an invariant."""
+    """Runs episodes with seeds derived from `seed`; stops at the first that breaks an invariant.
+
+    After `seconds` no further episode begins, but one always does.
+    """
     findings = Findings(seed)
     started = time.monotonic()
     while findings.steps < steps and findings.broken is None:
+        if findings.episodes and time.monotonic() - started >= seconds:
+            break
         findings.episode_seed = seed * _SEEDS_APART + findings.episodes
         scenario = build_scenario(findings.episode_seed, emphasis=emphasis)
         report = run_scenario(scenario, bugs)

@@ -5,6 +5,7 @@ Exit codes: 0 all invariants held, 1 one was broken, 2 the arguments make no sen
 
 import argparse
 import logging
+import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     bugs: Bugs = frozenset([asked.bug]) if asked.bug else NO_BUGS
     if asked.episode is not None:
         return _replay(build_scenario(asked.episode), bugs)
-    findings = run_campaign(asked.seed, asked.steps, bugs)
+    findings = run_campaign(asked.seed, asked.steps, bugs, seconds=asked.minutes * 60)
     print(f"seed {findings.seed}: {findings.steps} steps in {findings.episodes} episodes, ", end="")
     print(f"{findings.steps_a_second:.0f} steps/s")
     _print_counts(findings.counts)
@@ -60,6 +61,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m simulator.run", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the same seed takes the same steps")
     parser.add_argument("--steps", type=int, default=100_000, help="about how many")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="fewer steps when these have passed")
     parser.add_argument("--episode", type=int, help="only this episode, with its whole trace")
     parser.add_argument("--bug", choices=sorted(BUGS), metavar="NAME", help="switch a mistake on")
     asked = parser.parse_args(arguments)

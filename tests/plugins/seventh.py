@@ -2,7 +2,7 @@
 
 Every long test is in one of seven parts: the hash of the commit, modulo seven, says which part runs. The run
 skips what the time does not reach, and lists it by name. The commit also decides the order of the files, so
-other tests are left out each time.
+other tests are left out each time; `--order-of=COMMIT` does only this.
 """
 
 import hashlib
@@ -26,26 +26,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--seventh-of", metavar="COMMIT", help="only the seventh of the long tests that it chooses"
     )
+    group.addoption("--order-of", metavar="COMMIT", help="run the files in the order that it chooses")
     group.addoption("--end-after", metavar="MINUTES", type=float, help="skip and list what is left then")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    commit = config.getoption("--seventh-of")
-    if commit is not None:
-        parse_commit(commit)
+    for option in ("--seventh-of", "--order-of"):
+        if (commit := config.getoption(option)) is not None:
+            parse_commit(commit, option)
     # Processes of pytest-xdist get the options of the one that starts them, and so its deadline.
     if config.getoption("--end-after") is not None and not hasattr(config.option, "end_at"):
         config.option.end_at = time.time() + config.getoption("--end-after") * 60
     config.pluginmanager.register(UnreachedTests(), "unreached-tests")
 
 
-def parse_commit(commit: str) -> int:
+def parse_commit(commit: str, option: str = "--seventh-of") -> int:
     """The number that a commit's hash is. Raises `pytest.UsageError` when it is none."""
     try:
         return int(commit, 16)
     except ValueError:
         hint = "pass the hash of a commit: git rev-parse HEAD"
-        raise pytest.UsageError(f"--seventh-of={commit}: not a hash; {hint}") from None
+        raise pytest.UsageError(f"{option}={commit}: not a hash; {hint}") from None
 
 
 def choose_part(names: Iterable[str], commit: str) -> frozenset[str]:
@@ -64,14 +65,14 @@ def order_files(files: Iterable[str], commit: str) -> list[str]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     commit = config.getoption("--seventh-of")
-    if commit is None:
-        return
-    chosen = choose_part((item.nodeid for item in items if item.get_closest_marker("long")), commit)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
-    order = order_files((file_of(item) for item in items), commit)
-    items[:] = sorted(
-        (item for item in items if item.nodeid in chosen), key=lambda item: order.index(file_of(item))
-    )
+    if commit is not None:
+        chosen = choose_part((item.nodeid for item in items if item.get_closest_marker("long")), commit)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+        items[:] = [item for item in items if item.nodeid in chosen]
+    ordering = commit or config.getoption("--order-of")
+    if ordering is not None:
+        order = order_files((file_of(item) for item in items), ordering)
+        items.sort(key=lambda item: order.index(file_of(item)))
 
 
 def file_of(item: pytest.Item) -> str:

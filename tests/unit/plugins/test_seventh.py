@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins.seventh import choose_part, order_files
+from tests.plugins.seventh import choose_part, order_files, parse_commit
 
 ROOT = Path(__file__).parents[3]
 NAMES = [f"tests/test_{file}.py::test_{test}" for file in range(9) for test in range(5)]
@@ -87,9 +87,19 @@ def test_a_run_takes_the_long_tests_of_the_part(tmp_path: Path) -> None:
     assert "13 deselected" in done.stdout
 
 
+def test_a_commit_orders_the_files_of_a_run_that_takes_all_tests(tmp_path: Path) -> None:
+    names = [f"test_{at}.py" for at in range(5)]
+    for name in names:
+        (tmp_path / name).write_text(TESTS.format(hangs=None))
+    done = run_seventh(tmp_path, "--order-of=a1", "-k", "quick")
+    assert re.findall(r"(\w+\.py)::test_quick PASSED", done.stdout) == order_files(names, "a1")
+
+
 def test_invalid_commit_is_rejected() -> None:
     with pytest.raises(pytest.UsageError, match=r"--seventh-of=main: not a hash; .* git rev-parse HEAD"):
         choose_part(NAMES, "main")
+    with pytest.raises(pytest.UsageError, match=r"--order-of=main: not a hash"):
+        parse_commit("main", "--order-of")
 
 
 def test_tests_beyond_the_time_limit_are_listed(tmp_path: Path) -> None:

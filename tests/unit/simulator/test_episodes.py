@@ -35,6 +35,10 @@ def test_all_invariants_hold_over_many_steps():
         assert findings.broken is None, (findings.episode_seed, emphasis, findings.broken)
 
 
+def test_no_episode_begins_when_the_time_is_over():
+    assert run_campaign(1, 10**9, seconds=0).episodes == 1
+
+
 @pytest.mark.long
 def test_all_invariants_hold_over_a_hundred_thousand_steps():
     findings = run_campaign(1, 100_000)
