@@ -71,14 +71,18 @@ class App:
         *,
         environ: Mapping[str, str] | None = None,
         spark: SparkSession | None = None,
+        session_of: "App | None" = None,
     ) -> None:
         self.settings = settings
         self.environ = read_environment() if environ is None else environ
         self._given_spark = spark
+        self._session_of = session_of
 
     @cached_property
     def spark(self) -> SparkSession:
-        """Return the session of this run; a session passed in is used and left running."""
+        """Return the session of this run; a session passed in, or of another app, is left running."""
+        if self._session_of is not None:
+            return self._session_of.spark
         if self._given_spark is not None:
             for key, value in NEEDED_SETTINGS.items():
                 self._given_spark.conf.set(key, value)
@@ -91,6 +95,8 @@ class App:
 
     @cached_property
     def _log_file(self) -> Path:
+        if self._session_of is not None:
+            return self._session_of._log_file
         return open_run_log(find_state_folder(self.environ), read_clock())
 
     @cached_property
@@ -108,6 +114,10 @@ class App:
             quarantine=QuarantineTable(self.spark, quarantine_path(lake)),
             ledger=Ledger(self.spark, ledger_path(lake)),
         )
+
+    def with_settings(self, settings: Settings) -> "App":
+        """Return an app with other settings and the session of this one, which may not have started yet."""
+        return App(settings, environ=self.environ, session_of=self)
 
     def build_pipeline(self, name: str, *, adopts_rules: bool = False) -> TablePipeline[BatchRead]:
         """Build the pipeline of one table built from objects. Raises `UsageError` for an unknown name.
@@ -198,7 +208,8 @@ class App:
 
     def close(self) -> None:
         """End the Spark session, if this app started one."""
-        if self._given_spark is None and "spark" in self.__dict__ and is_session_alive(self.spark):
+        owns = self._given_spark is None and self._session_of is None
+        if owns and "spark" in self.__dict__ and is_session_alive(self.spark):
             self.spark.stop()
 
 

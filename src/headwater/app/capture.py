@@ -156,6 +156,11 @@ class Capture:
         for thread in self._threads:
             thread.join(timeout)
 
+    @property
+    def has_ended(self) -> bool:
+        """True if no thread works any more."""
+        return not any(thread.is_alive() for thread in self._threads)
+
     def close(self) -> None:
         """Release the queue, whose depth can be asked until then."""
         self._queue.close()

@@ -109,6 +109,11 @@ class Run:
         """Run until `stop` is set, then finish open work. Raises `HeadwaterError` as `once` does."""
         return self._run(stop, once=False)
 
+    def list_unended(self) -> list[str]:
+        """Return the parts that still work after the end of the run: they did not end in time."""
+        names = [component.name for component in self._components if not component.has_ended]
+        return names if self._capture is None or self._capture.has_ended else ["capture", *names]
+
     def _run(self, stop: threading.Event, *, once: bool) -> RunReport:
         self._stop = stop
         try:

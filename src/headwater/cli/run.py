@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +12,6 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 from headwater.cli.signals import stop_on_signals
-from headwater.errors import TableBusyError
 
 if TYPE_CHECKING:
     from headwater.app.components import RunReport, TableTotals
@@ -67,11 +66,15 @@ def run(
 
     With --only, several processes share the work, each with its own part.
 
-    SIGTERM and Ctrl-C finish open batches, then exit. Exit code 3: quarantine is not empty.
+    SIGTERM and Ctrl-C finish open batches, then exit. SIGHUP finishes them, then continues with the changed
+    configuration file. Exit code 3: quarantine is not empty.
     """
-    settings = Invocation.of(ctx).load_settings()
-    roles, address = choose(settings, only or (), tables or ()), find_address(settings, metrics_port)
-    report = run_app(settings, once=once, roles=roles, address=address)
+    load = Invocation.of(ctx).load_settings
+    settings = load()
+    choose_roles = partial(choose, only=only or (), tables=tables or ())
+    choose_roles(settings)
+    address = find_address(settings, metrics_port)
+    report = run_app(settings, once=once, choose_roles=choose_roles, load=load, address=address)
     quarantined = count_quarantined(settings)
     if as_json:
         render_json(
@@ -102,67 +105,24 @@ def choose(settings: "Settings", only: Sequence[RoleName], tables: Sequence[str]
 
 
 def run_app(
-    settings: "Settings", *, once: bool, roles: "Roles", address: "ListenAddress | None" = None
-) -> "RunReport":
-    """Check, wire and run. Raises `HeadwaterError`."""
-    stop = threading.Event()
-    # Before the imports, which take a second: a signal during them must also end the run in order.
-    with stop_on_signals(stop, settings.stop_timeout) as rearm:
-        from headwater.app.log_file import log_to_file
-
-        with log_to_file(settings.observability):
-            return _run_until_stopped(settings, stop, rearm, once=once, roles=roles, address=address)
-
-
-def _run_until_stopped(
     settings: "Settings",
-    stop: threading.Event,
-    rearm: Callable[[], None],
     *,
     once: bool,
-    roles: "Roles",
-    address: "ListenAddress | None",
+    choose_roles: "Callable[[Settings], Roles]",
+    load: "Callable[[], Settings]",
+    address: "ListenAddress | None" = None,
 ) -> "RunReport":
-    from headwater.app import App
-    from headwater.app.components import RunReport
-    from headwater.app.endpoints import serve_endpoints
-    from headwater.app.lake_identity import ensure_usable_lake
-    from headwater.app.preflight import check_before_roles
-    from headwater.app.run import Run
-    from headwater.app.services.writer_lease import hold_for_run
-    from headwater.capture.consumer import CaptureStats
-    from headwater.config.environment import read_environment
-    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
-    from headwater.observability.part_board import PartBoard
-    from headwater.observability.part_state import SESSION
+    """Check, wire and run; after SIGHUP, continue with what `load` returns. Raises `HeadwaterError`."""
+    stop, reload = threading.Event(), threading.Event()
+    on_hangup = None if once else reload.set
+    # Before the imports, which take a second: a signal during them must also end the run in order.
+    with stop_on_signals(stop, settings.stop_timeout, on_hangup) as signals:
+        from headwater.app.log_file import log_to_file
+        from headwater.app.run_process import RunEvents, RunProcess
 
-    environ = read_environment()
-    arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
-    check_before_roles(settings, environ, roles)
-    ensure_usable_lake(settings)
-    board = PartBoard()
-    board.add(SESSION)
-    with ExitStack() as stack:
-        # Before the lease: a standby that waits for it is alive, and not ready.
-        metrics = stack.enter_context(serve_endpoints(address, board, settings.slo.fresh))
-        try:
-            lease = stack.enter_context(hold_for_run(settings, roles, stop, board, once=once))
-        except TableBusyError:
-            if not stop.is_set():
-                raise
-        if stop.is_set():
-            # Stopped before the lease was acquired: the JVM need not start.
-            return RunReport(CaptureStats(), {}, {})
-        app = stack.enter_context(closing(App(settings, environ=environ)))
-
-        def note_session() -> None:
-            rearm()
-            lease.add_process(app.find_jvm_process())
-
-        a_run = Run(app, roles=roles, metrics=metrics, on_session=note_session, board=board)
-        report = a_run.once(stop) if once else a_run.until(stop)
-        lease.check()
-        return report
+        events = RunEvents(stop, signals.was_asked, reload, signals.arm)
+        with log_to_file(settings.observability):
+            return RunProcess(choose_roles, load, events, address).run(settings, once=once)
 
 
 def find_address(settings: "Settings", metrics_port: int | None) -> "ListenAddress | None":

@@ -1,4 +1,7 @@
-"""Signals that end a command: SIGTERM and SIGINT set an event, and a deadline ends the process."""
+"""Signals that end a command: SIGTERM and SIGINT set an event, and a deadline ends the process.
+
+SIGHUP may ask for a reload instead.
+"""
 
 import os
 import signal
@@ -17,34 +20,67 @@ STOP_SECONDS = 25.0
 """Seconds until a stop is forced, by default: Kubernetes waits for 30, systemd for 90."""
 
 
+class StopSignals:
+    """The handlers of a command. `was_asked` is set by the first signal that ends it."""
+
+    def __init__(self, stop: threading.Event, seconds: float, on_hangup: Callable[[], None] | None) -> None:
+        self.was_asked = threading.Event()
+        self._stop = stop
+        self._on_hangup = on_hangup
+        self._began_in_terminal = _has_terminal()
+        self._deadline = threading.Timer(seconds, _end_by_force, (seconds,))
+        self._deadline.daemon = True
+        self._handled = [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if on_hangup else [])]
+        self._before = {number: signal.getsignal(number) for number in self._handled}
+
+    def arm(self) -> None:
+        """Set the handlers. PySpark sets its own for SIGINT when a session starts: call it again then."""
+        for number in self._handled:
+            signal.signal(number, self._handle)
+
+    def disarm(self) -> None:
+        """Restore the handlers from before."""
+        self._deadline.cancel()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        if (
+            number == signal.SIGHUP
+            and self._on_hangup
+            and not (self._began_in_terminal and not _has_terminal())
+        ):
+            self._on_hangup()
+        elif not self.was_asked.is_set():
+            self.was_asked.set()
+            self._stop.set()
+            self._deadline.start()
+
+
 @contextmanager
-def stop_on_signals(stop: threading.Event, seconds: float = STOP_SECONDS) -> Iterator[Callable[[], None]]:
+def stop_on_signals(
+    stop: threading.Event, seconds: float = STOP_SECONDS, on_hangup: Callable[[], None] | None = None
+) -> Iterator[StopSignals]:
     """Set `stop` on SIGTERM and SIGINT; end the process if the block has not ended `seconds` later.
 
-    The yielded function restores the handlers after PySpark, which sets its own SIGINT handler when a session
-    starts.
+    With `on_hangup`, SIGHUP calls it, except when the terminal of the command was closed: that stops it.
     """
-    deadline = threading.Timer(seconds, _end_by_force, (seconds,))
-    deadline.daemon = True
-
-    def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if not stop.is_set():
-            stop.set()
-            deadline.start()
-
-    def arm() -> None:
-        signal.signal(signal.SIGTERM, ask_to_stop)
-        signal.signal(signal.SIGINT, ask_to_stop)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    arm()
+    signals = StopSignals(stop, seconds, on_hangup)
+    signals.arm()
     try:
-        yield arm
+        yield signals
     finally:
-        deadline.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signals.disarm()
+
+
+def _has_terminal() -> bool:
+    """True if the process has a controlling terminal that is not closed."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _end_by_force(seconds: float) -> None:

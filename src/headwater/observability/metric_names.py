@@ -51,6 +51,7 @@ CounterName = Literal[
 ]
 
 GaugeName = Literal[
+    "config_reload_successful",
     "queue_depth",
     "in_flight_ratio",
     "lag_events",
@@ -181,6 +182,11 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
 }
 
 GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
+    "config_reload_successful": MetricDefinition(
+        "1 after a reload of the configuration (SIGHUP), 0 if the last one failed and the run continues with "
+        "its configuration.",
+        "boolean",
+    ),
     "queue_depth": MetricDefinition("Approximate number of messages waiting in the queue.", "messages"),
     "in_flight_ratio": MetricDefinition(
         "Messages received and not yet deleted, as a share of `max_in_flight`; receiving stops at 1.",

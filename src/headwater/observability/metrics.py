@@ -72,6 +72,14 @@ class Metrics:
                 self.registry.register(gauge)
         (gauge.labels(**labels) if labels else gauge).set(value)
 
+    def forget_gauges(self) -> None:
+        """Expose no gauge until it is set again, except that of reloads: tables and parts may not exist any more."""
+        with self._lock:
+            for name in self._registered - {"config_reload_successful"}:
+                self.registry.unregister(self._gauges[name])
+                self._gauges[name].clear()
+                self._registered.discard(name)
+
     def observe(self, name: HistogramName, seconds: float, **labels: str) -> None:
         """Add one observation, in seconds."""
         histogram = self._histograms[name]

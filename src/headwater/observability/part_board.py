@@ -43,10 +43,18 @@ class PartBoard:
             for name, state in self._states.items():
                 listener(name, state)
 
+    def clear(self) -> None:
+        """Forget all parts and listeners: their run has ended, and another one follows."""
+        with self._lock:
+            self._states.clear()
+            self._listeners.clear()
+
     def report(self, name: str, status: PartStatus, error: str = "") -> None:
         """Apply a report of a part; see `advance`."""
         with self._lock:
-            before = self._states[name]
+            before = self._states.get(name)
+            if before is None:
+                return  # of a run before `clear`
             after = advance(before, status, self._clock.now(), error)
             if after != before:
                 self._set(name, after)

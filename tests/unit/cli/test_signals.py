@@ -40,9 +40,9 @@ def test_signal_asks_to_stop_and_nothing_is_left_behind(number):
 def test_handlers_are_taken_back_from_whoever_replaced_them():
     stop = threading.Event()
     before = signal.getsignal(signal.SIGINT)
-    with stop_on_signals(stop) as rearm:
+    with stop_on_signals(stop) as handlers:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        rearm()
+        handlers.arm()
         os.kill(os.getpid(), signal.SIGINT)
         wait_until(stop.is_set, "the signal")
     assert signal.getsignal(signal.SIGINT) is before
@@ -63,3 +63,43 @@ def test_stop_that_hangs_is_ended_with_an_error(as_json):
         error, hint = done.stderr.splitlines()
         assert error.startswith("error: did not stop within 0 s")
         assert "resumes from the last commit" in hint
+
+
+def test_hangup_asks_for_a_reload_and_the_signals_that_stop_still_do():
+    stop, reload = threading.Event(), threading.Event()
+    before = signal.getsignal(signal.SIGHUP)
+    with stop_on_signals(stop, on_hangup=reload.set) as handlers:
+        os.kill(os.getpid(), signal.SIGHUP)
+        wait_until(reload.is_set, "the reload")
+        assert (stop.is_set(), handlers.was_asked.is_set()) == (False, False)
+        # A reload has ended the run: a signal must end the process nevertheless.
+        stop.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        wait_until(handlers.was_asked.is_set, "the signal")
+    assert signal.getsignal(signal.SIGHUP) is before
+
+
+IN_TERMINAL = """
+import os, pty, signal, sys, threading
+from headwater.cli.signals import stop_on_signals
+child, terminal = pty.fork()
+if child:
+    assert os.read(terminal, 5) == b"ready"
+    os.kill(child, signal.SIGHUP)
+    assert os.read(terminal, 8) == b"reloaded"
+    os.close(terminal)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+stop, reload = threading.Event(), threading.Event()
+with stop_on_signals(stop, on_hangup=reload.set):
+    os.write(1, b"ready")
+    reload.wait(20)
+    reload.clear()
+    os.write(1, b"reloaded")
+    stop.wait(20)
+    os._exit(7 if stop.is_set() and not reload.is_set() else 1)
+"""
+
+
+def test_closing_the_terminal_of_a_run_stops_it():
+    done = subprocess.run([sys.executable, "-c", IN_TERMINAL], timeout=60, check=False)
+    assert done.returncode == 7

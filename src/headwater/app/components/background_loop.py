@@ -36,6 +36,11 @@ class BackgroundLoop(Component, ABC):
         if self._thread.is_alive():
             self._thread.join(self._stop_seconds)
 
+    @property
+    def has_ended(self) -> bool:
+        """True if the thread has ended or was never started."""
+        return not self._thread.is_alive()
+
     @abstractmethod
     def work(self, stop: threading.Event) -> None:
         """Do all work of the thread; return soon after `stop` is set."""

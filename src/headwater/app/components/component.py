@@ -53,6 +53,11 @@ class Component:
     def stop(self) -> None:
         """End the work that `start` began. Idempotent, also without `start`."""
 
+    @property
+    def has_ended(self) -> bool:
+        """True if nothing that `start` began works any more."""
+        return True
+
     def add_to(self, report: RunReport) -> None:
         """Add what the component did to the report of the run."""
         if self.failure is not None:

@@ -76,6 +76,11 @@ class Elected(Component):
         self._held.close()
         self.defect = self.defect or next((c.defect for c in self._components if c.defect), None)
 
+    @property
+    def has_ended(self) -> bool:
+        """True if all components have ended."""
+        return all(component.has_ended for component in self._components)
+
     def add_to(self, report: RunReport) -> None:
         """Add the failures and what the components did."""
         super().add_to(report)

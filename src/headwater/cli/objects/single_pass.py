@@ -20,11 +20,11 @@ def open_pass(app: "App", command: str, stop: threading.Event, *, is_writing: bo
     from headwater.app.lake_identity import ensure_usable_lake
     from headwater.app.services.writer_lease import hold_for_command
 
-    with stop_on_signals(stop, app.settings.stop_timeout) as rearm, ExitStack() as stack:
+    with stop_on_signals(stop, app.settings.stop_timeout) as signals, ExitStack() as stack:
         if is_writing:
             lease = stack.enter_context(hold_for_command(app.settings, command, stop.set))
             ensure_usable_lake(app.settings)
             lease.add_process(app.find_jvm_process())
         _ = app.spark
-        rearm()
+        signals.arm()
         yield

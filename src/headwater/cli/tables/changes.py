@@ -78,8 +78,8 @@ def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
     query = Query.cdc(*window) if cdc else Query.changes(*window)
     settings = Invocation.of(ctx).load_settings()
     stop = threading.Event()
-    with stop_on_signals(stop) as arm, _open_feed(settings, name, query, per_commit=follow) as feed:
-        arm()
+    with stop_on_signals(stop) as signals, _open_feed(settings, name, query, per_commit=follow) as feed:
+        signals.arm()
         failures = 0
         while True:
             try:

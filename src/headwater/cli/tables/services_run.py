@@ -53,12 +53,12 @@ def run(
     check_before_services(settings, environ)
     stop = threading.Event()
     with (
-        stop_on_signals(stop, settings.stop_timeout) as rearm,
+        stop_on_signals(stop, settings.stop_timeout) as signals,
         hold_for_service(settings, "services run", served) as lease,
         closing(app),
     ):
         lease.add_process(app.find_jvm_process())
-        rearm()
+        signals.arm()
         worker = ServicesWorker(app, served, lambda report: render_pass(report, as_json=as_json))
         if not once:
             worker.run_until(stop)
