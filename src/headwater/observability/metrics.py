@@ -73,7 +73,7 @@ class Metrics:
         (gauge.labels(**labels) if labels else gauge).set(value)
 
     def forget_gauges(self) -> None:
-        """Expose no gauge until it is set again, except that of reloads: tables and parts may be other ones."""
+        """Expose no gauge until it is set again, except that of reloads: tables and parts may differ then."""
         with self._lock:
             for name in self._registered - {"config_reload_successful"}:
                 self.registry.unregister(self._gauges[name])
