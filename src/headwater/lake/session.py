@@ -26,6 +26,7 @@ from headwater.lake.prerequisites.spark_settings import (
     choose_python,
     list_provided,
 )
+from headwater.lake.prerequisites.temporary_folder import add_temporary_folder
 
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
 """The folder that Spark creates for itself among temporary files."""
@@ -51,6 +52,8 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
         pools_file = log_file.with_name("pools.xml")
         pools_file.write_bytes(build_pools(settings.spark.pools))
         conf.set(_POOLS_SETTING, pools_file.absolute().as_uri())
+    if options := add_temporary_folder(start.settings, environ):
+        conf.set(*options)
     python = choose_python(start.settings, environ, sys.executable)
     # PySpark starts the JVM with the process environment and has no other option to select a Java. It reads
     # the Python of its workers only from there, too.

@@ -1,0 +1,13 @@
+"""What a session is started with."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+
+def test_temporary_files_of_the_jvm_are_in_a_folder_of_this_process(spark: SparkSession) -> None:
+    assert spark.sparkContext._jvm is not None
+    folder = Path(spark.sparkContext._jvm.java.lang.System.getProperty("java.io.tmpdir"))
+    assert folder.is_dir()
+    assert folder.parent.name.startswith("headwater-")
+    assert (folder.parent / f"{folder.name}.lock").exists()
