@@ -5,8 +5,9 @@ lock while it signs, sends and waits. boto3 finds credentials, region and endpoi
 every other call: docs/decisions/0029-libcurl.md.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import botocore.session
@@ -23,6 +24,7 @@ USER_AGENT = f"headwater/{__version__} libcurl/{pycurl.version_info()[1]}"
 """Names headwater in the logs of the service."""
 
 _KEEP_ALIVE_SECONDS = 60
+_UNUSED_SECONDS = 60
 
 
 class NoAnswerError(HTTPClientError):
@@ -42,9 +44,9 @@ class HttpAnswer(NamedTuple):
 class SignedHttp:
     """Signs for one service in one region (Signature Version 4). Thread-safe.
 
-    Keeps as many connections as there were requests at a time, and uses the warmest first. Credentials are
-    asked for with each request, so that those of a role are renewed. Proxies come from the environment, and
-    the certificates from where boto3 takes them.
+    Keeps as many connections as there were requests at a time, uses the warmest first, and closes those that
+    were not used for a minute. Credentials are asked for with each request, so that those of a role are
+    renewed. Proxies come from the environment, and the certificates from where boto3 takes them.
     """
 
     def __init__(
@@ -62,8 +64,9 @@ class SignedHttp:
         self._certificates: str = session.get_config_variable("ca_bundle") or str(get_cert_path(True))
         self._connect_milliseconds = int(1000 * connect_seconds)
         self._silent_seconds = max(1, round(silent_seconds))
-        # A handle holds its connection. Appending to a list and popping from it are atomic.
-        self._idle: list[pycurl.Curl] = []
+        # A handle holds its connection. With the time of its last use; the latest is the last. Appending to a
+        # list and popping from it are atomic.
+        self._idle: list[tuple[float, pycurl.Curl]] = []
 
     def get(self, url: str, headers: Sequence[str], max_bytes: int | None = None) -> HttpAnswer:
         """Request the URL with these headers (`Name: value`).
@@ -87,13 +90,25 @@ class SignedHttp:
     @contextmanager
     def _borrow(self) -> Iterator[pycurl.Curl]:
         try:
-            curl = self._idle.pop()
+            _, curl = self._idle.pop()
         except IndexError:
             curl = self._open()
         try:
             yield curl
         finally:
-            self._idle.append(curl)
+            now = time.monotonic()
+            self._idle.append((now, curl))
+            self._close_unused(now - _UNUSED_SECONDS)
+
+    def _close_unused(self, since: float) -> None:
+        """Close a connection that was not used since then. One at a time keeps pace with requests."""
+        with suppress(IndexError):
+            if self._idle[0][0] < since:
+                used, curl = self._idle.pop(0)
+                if used < since:
+                    curl.close()
+                else:  # another thread took the first one
+                    self._idle.append((used, curl))
 
     def _send(self, curl: pycurl.Curl, url: str, headers: Sequence[str]) -> HttpAnswer:
         if self._credentials is None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import botocore.session
 import pytest
@@ -18,6 +19,7 @@ from headwater.sources.s3 import signed_http
 from headwater.sources.s3.aws import error_code, error_status
 from headwater.sources.s3.signed_http import NoAnswerError, SignedHttp
 from headwater.sources.s3.sqs_protocol import SqsCall, build_sqs_call
+from tests.fixtures.waiting import wait_until
 
 KEYS = ("AKIA:with/odd+signs", "secret/with+odd=signs")
 Reply = Callable[["Handler"], tuple[int, bytes]]
@@ -68,6 +70,13 @@ def serve(reply: Reply = lambda _: (200, b"{}")) -> Iterator[Server]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def count_open(server: Server) -> int:
+    """How many of its connections the client has not closed."""
+    states = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    own, established = f":{server.server_port:04X}", "01"
+    return sum(fields[1].endswith(own) and fields[3] == established for fields in map(str.split, states))
 
 
 def build_session(token: str | None = None) -> botocore.session.Session:
@@ -154,6 +163,31 @@ def test_connections_are_as_many_as_requests_at_a_time_and_outlive_threads() -> 
                 thread.join()
         assert len(server.received) == 6
         assert len(server.ports) == 2
+
+
+def test_connections_of_a_burst_are_closed_when_they_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signed_http, "_UNUSED_SECONDS", 0.2)
+    together = threading.Barrier(4)
+
+    def wait_for_all(_: Handler) -> tuple[int, bytes]:
+        together.wait(10)
+        return 200, b"{}"
+
+    with serve(wait_for_all) as server:
+        http = build_http()
+        threads = [threading.Thread(target=http.post, args=(server.url, [], b"{}")) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert count_open(server) == 4
+        server.reply = lambda _: (200, b"{}")
+        time.sleep(0.3)
+        for _ in range(4):
+            assert http.post(server.url, [], b"{}").status == 200
+        wait_until(lambda: count_open(server) == 1, "the end of the others")
+        # Those in use stay.
+        assert len(server.ports) == 4
 
 
 def test_a_server_that_closed_the_connection_is_called_again() -> None:
