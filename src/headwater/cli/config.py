@@ -1,9 +1,14 @@
 """`headwater config`: validates the configuration and prints its schema."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.config.settings import Settings
 
 
 def register(app: typer.Typer) -> None:
@@ -15,17 +20,26 @@ def register(app: typer.Typer) -> None:
 
 
 def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """Validate the configuration, and report all problems; --json prints the effective configuration."""
+    """Validate the configuration, and report all problems; --json prints the effective configuration.
+
+    In a file with several lakes, all of them, unless --lake-name chooses one.
+    """
     from headwater.config.environment import read_environment
     from headwater.lake.transforms.checking import check_processing
 
-    invocation = Invocation.of(ctx)
-    settings = invocation.load_settings()
-    check_processing(settings, read_environment())
-    if as_json:
-        render_json(settings.to_effective())
-        return
-    render_text(f"{invocation.config_path} is valid")
+    for invocation in Invocation.of(ctx).iter_lakes():
+        settings = invocation.load_settings()
+        check_processing(settings, read_environment())
+        if as_json:
+            render_json(settings.to_effective())
+        else:
+            name = f", lake {invocation.lake_name}" if invocation.lake_name else ""
+            render_text(f"{invocation.config_path}{name} is valid")
+            render_tables(settings)
+
+
+def render_tables(settings: "Settings") -> None:
+    """Print the tables with what follows from their configuration."""
     render_table(
         ("table", "mode", "format", "path"),
         [

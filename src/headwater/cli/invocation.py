@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +19,12 @@ JsonFlag = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The global options; `overrides` are the `--set` pairs by key."""
+    """The global options; `overrides` are the `--set` pairs by key, `lake_name` one of several lakes."""
 
     config_path: Path = Path("headwater.yaml")
     overrides: Mapping[str, str] = field(default_factory=dict)
     verbose: bool = False
+    lake_name: str = ""
 
     @classmethod
     def of(cls, ctx: typer.Context) -> "Invocation":
@@ -35,7 +36,19 @@ class Invocation:
         """Load the configuration. Raises `ConfigError` with all problems."""
         from headwater.config.loader import load_settings
 
-        return load_settings(self.config_path, overrides=self.overrides)
+        return load_settings(self.config_path, overrides=self.overrides, lake_name=self.lake_name)
+
+    def iter_lakes(self) -> "Iterator[Invocation]":
+        """Yield the invocation for each lake of the file, unless one is chosen. Raises `ConfigError`."""
+        from headwater.config.environment import LAKE_NAME_VARIABLE, read_environment
+        from headwater.config.lakes import list_lakes
+        from headwater.config.loader import read_configuration
+        from headwater.config.yaml_document import parse_yaml
+
+        chosen = self.lake_name or read_environment().get(LAKE_NAME_VARIABLE, "")
+        names = [] if chosen else list_lakes(parse_yaml(read_configuration(self.config_path)).data)
+        for name in names or [chosen]:
+            yield replace(self, lake_name=name)
 
 
 @contextmanager

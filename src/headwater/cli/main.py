@@ -196,6 +196,13 @@ def read_global_options(
             "--set", metavar="KEY=VALUE", help="Override a key, such as lake=/data/lake. Repeatable."
         ),
     ] = None,
+    lake_name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The lake, in a file with several `lakes`. Default: $HEADWATER_LAKE_NAME.",
+        ),
+    ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log at debug level.")] = False,
     version: Annotated[
         bool,
@@ -208,7 +215,8 @@ def read_global_options(
     from headwater.observability.logging import configure_logging
 
     configure_logging(verbose, json=False)
-    ctx.obj = Invocation(find_config_path(config_file), split_assignments(assignments or ()), verbose)
+    overrides = split_assignments(assignments or ())
+    ctx.obj = Invocation(find_config_path(config_file), overrides, verbose, lake_name)
 
 
 app = build_app()

@@ -20,6 +20,7 @@ from headwater.config.yaml_document import parse_scalar
 from headwater.errors import ConfigError
 
 CONFIG_VARIABLE = "HEADWATER_CONFIG"
+LAKE_NAME_VARIABLE = "HEADWATER_LAKE_NAME"
 PREFIX = "HEADWATER__"
 DEFAULT_CONFIG_NAME = "headwater.yaml"
 

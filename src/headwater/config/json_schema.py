@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
 
+from headwater.config.lakes import LAKES
 from headwater.config.problems.problem import KeyPath, value_at
 from headwater.config.settings import Settings
 
@@ -14,10 +15,22 @@ Schema = dict[str, object]
 def build_json_schema() -> Schema:
     """Return the JSON Schema (2020-12) of headwater.yaml, as a new dict."""
     schema = deepcopy(_settings_schema())
+    required = schema.pop("required")
+    keys = _mapping(schema["properties"])
+    lake = {"type": "object", "additionalProperties": False, "properties": dict(keys)}
+    description = (
+        "Several lakes by name, each with the keys of a file that has one lake. Keys next to `lakes` are "
+        "shared; those of the lake take precedence. `headwater --lake-name NAME ...` chooses one."
+    )
+    lakes = {"type": "object", "description": description, "minProperties": 1, "additionalProperties": lake}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "headwater.yaml",
         **{key: value for key, value in schema.items() if key != "title"},
+        "properties": {**keys, LAKES: lakes},
+        # A lake of a file with several may have its keys from both places.
+        "if": {"required": [LAKES]},
+        "else": {"required": required},
     }
 
 

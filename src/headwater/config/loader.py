@@ -2,13 +2,15 @@
 problems."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from pydantic import ValidationError
 
 from headwater.config.environment import (
+    LAKE_NAME_VARIABLE,
     apply_overrides,
     parse_assignments,
     parse_environment,
@@ -16,6 +18,7 @@ from headwater.config.environment import (
 )
 from headwater.config.extras.needs import Need, find_missing_extras
 from headwater.config.extras.packages import format_install_command, is_installed
+from headwater.config.lakes import ChosenLake, choose_lake
 from headwater.config.problems.placeholders import iter_placeholder_problems
 from headwater.config.problems.problem import Data, KeyPath, Problem, format_path, value_at
 from headwater.config.settings import Settings
@@ -34,16 +37,27 @@ NO_SECRETS_HERE = (
 
 
 def load_settings(
-    path: Path, environ: Mapping[str, str] | None = None, overrides: Mapping[str, str] = NO_OVERRIDES
+    path: Path,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    lake_name: str = "",
 ) -> Settings:
     """Read and check the configuration. `overrides` wins over `environ`, which wins over the file.
 
     `environ` is the process's environment by default; `overrides` are `--set` pairs, such as
-    `{"source.queue.url": "https://..."}`. Raises `ConfigError` with one line per problem. Raises
+    `{"source.queue.url": "https://..."}`. `lake_name` chooses one of several lakes of a file; without it, the
+    variable HEADWATER_LAKE_NAME does. Raises `ConfigError` with one line per problem. Raises
     `MissingExtraError` when the only problem is a section whose extra is not installed.
     """
+    environ = read_environment() if environ is None else environ
+    name = lake_name or environ.get(LAKE_NAME_VARIABLE, "")
+    return parse_settings(read_configuration(path), path, environ, overrides, lake_name=name)
+
+
+def read_configuration(path: Path) -> str:
+    """Return the text of a configuration file. Raises `ConfigError`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         hint = "write one with headwater init, or name another with --config FILE or HEADWATER_CONFIG"
         raise ConfigError(f"{path}: file does not exist", hint=hint) from error
@@ -51,7 +65,6 @@ def load_settings(
         raise ConfigError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the file: {error.strerror}") from error
-    return parse_settings(text, path, read_environment() if environ is None else environ, overrides)
 
 
 def parse_settings(
@@ -60,6 +73,7 @@ def parse_settings(
     environ: Mapping[str, str],
     overrides: Mapping[str, str] = NO_OVERRIDES,
     *,
+    lake_name: str = "",
     installed: Callable[[str], bool] = is_installed,
 ) -> Settings:
     """Parse a text as if it were stored at `path`; like `load_settings`, but reads nothing else.
@@ -67,29 +81,25 @@ def parse_settings(
     `installed` says whether an extra is installed.
     """
     document = parse_yaml(text)
-    data, secrets = _take_secrets(document.data, ())
+    file, problems = _take_secrets(document.data, ())
+    lake, unclear = choose_lake(file, lake_name)
     outside = [*parse_environment(environ), *parse_assignments(overrides)]
-    data, origins = apply_overrides(data, outside)
-    secrets += [
-        Problem(path, NO_SECRETS_HERE)
-        for path, origin in origins.items()
-        if origin.startswith("--set") and _is_secret(str(path[-1]), value_at(data, path))
-    ]
-    problems = [*document.problems, *secrets, *iter_placeholder_problems(data)]
+    data, origins = apply_overrides(lake.data, outside)
+    lines = _Lines(path, document, file, lake, origins)
+    problems += [*document.problems, *unclear, *_iter_set_secrets(data, origins)]
+    problems += iter_placeholder_problems(data)
     settings = None
     # For a text that is not YAML, this would only add "everything is missing".
-    if document.root is not None or not document.problems:
+    if not unclear and (document.root is not None or not document.problems):
         settings, found = _validate(data, path.absolute().parent)
         problems += found
     if problems or settings is None:
-        raise ConfigError("\n".join(_format_lines(problems, path, document, origins)), hint=_hint(problems))
+        raise ConfigError("\n".join(lines.format(problems)), hint=_hint(problems))
     missing = find_missing_extras(settings, installed)
     if missing:
-        lines = _format_lines([_describe_need(need) for need in missing], path, document, origins)
         command = format_install_command({need.extra for need in missing})
-        raise MissingExtraError("\n".join(lines), hint=command)
-    warnings = [Problem(*found) for found in settings.iter_warnings()]
-    for line in _format_lines(warnings, path, document, origins):
+        raise MissingExtraError("\n".join(lines.format(map(_describe_need, missing))), hint=command)
+    for line in lines.format(Problem(*found) for found in settings.iter_warnings()):
         _log.warning("%s", line)
     return settings
 
@@ -141,19 +151,34 @@ def _iter_texts(value: object) -> Iterator[str]:
             yield from _iter_texts(item)
 
 
-def _format_lines(
-    problems: list[Problem], path: Path, document: YamlDocument, origins: Mapping[KeyPath, str]
-) -> list[str]:
-    """Return one line per problem, in file order; problems from other origins come last."""
-    lines: dict[str, tuple[int, int]] = {}
-    for problem in problems:
-        origin = _find_origin(problem.path, origins)
-        line = problem.line or document.line_of(problem.path)
-        where = origin or (f"{path}:{line}" if line else str(path))
-        dotted = format_path(problem.path)
-        text = f"{where}: {dotted}: {problem.text}" if dotted else f"{where}: {problem.text}"
-        lines.setdefault(redact_text(text), (1 if origin else 0, line or 0))
-    return sorted(lines, key=lambda text: lines[text])
+def _iter_set_secrets(data: Data, origins: Mapping[KeyPath, str]) -> Iterator[Problem]:
+    for path, origin in origins.items():
+        if origin.startswith("--set") and _is_secret(str(path[-1]), value_at(data, path)):
+            yield Problem(path, NO_SECRETS_HERE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Formats problems with the place of each."""
+
+    path: Path
+    document: YamlDocument
+    file: Data
+    lake: ChosenLake
+    origins: Mapping[KeyPath, str]
+
+    def format(self, problems: Iterable[Problem]) -> list[str]:
+        """Return one line per problem, in file order; problems from other origins come last."""
+        lines: dict[str, tuple[int, int]] = {}
+        for problem in problems:
+            origin = _find_origin(problem.path, self.origins)
+            key = problem.path if origin else self.lake.locate(problem.path, self.file)
+            line = problem.line or self.document.line_of(key)
+            where = origin or (f"{self.path}:{line}" if line else str(self.path))
+            dotted = format_path(key)
+            text = f"{where}: {dotted}: {problem.text}" if dotted else f"{where}: {problem.text}"
+            lines.setdefault(redact_text(text), (1 if origin else 0, line or 0))
+        return sorted(lines, key=lambda text: lines[text])
 
 
 def _find_origin(path: KeyPath, origins: Mapping[KeyPath, str]) -> str | None:

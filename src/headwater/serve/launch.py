@@ -19,6 +19,7 @@ from headwater.app.search.live import LiveSearch
 from headwater.app.search.wiring import find_search
 from headwater.config.environment import (
     CONFIG_VARIABLE,
+    LAKE_NAME_VARIABLE,
     PREFIX,
     find_config_path,
     read_environment,
@@ -106,11 +107,18 @@ def serve_in_background(api: FastAPI, bound: socket.socket) -> Iterator[int]:
 
 
 def serve_with_workers(
-    bound: socket.socket, workers: int, settings: Settings, config: Path, overrides: Mapping[str, str]
+    bound: socket.socket,
+    workers: int,
+    settings: Settings,
+    config: Path,
+    overrides: Mapping[str, str],
+    lake_name: str = "",
 ) -> None:
     """Serve in `workers` processes; this process keeps the index up to date for all of them."""
     # Spawned processes: `create_worker` finds its configuration in these variables.
     variables: dict[str, str | None] = {CONFIG_VARIABLE: str(config.absolute())}
+    if lake_name:
+        variables[LAKE_NAME_VARIABLE] = lake_name
     variables |= {PREFIX + "__".join(key.split(".")): text for key, text in overrides.items()}
     with temporary_environment(variables), _keep_synced(settings):
         server = _configure("headwater.serve.launch:create_worker", factory=True, workers=workers)

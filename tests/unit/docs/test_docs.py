@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from headwater.config.lakes import choose_lake, list_lakes
 from headwater.config.settings import Settings
 from headwater.config.source import QueueConfig
 from headwater.config.table import TableConfig
@@ -23,7 +24,11 @@ CONFIGURATIONS = [
 
 @pytest.mark.parametrize("text", CONFIGURATIONS)
 def test_every_documented_configuration_is_valid(text: str) -> None:
-    Settings.model_validate(YAML(typ="safe").load(text))
+    file = YAML(typ="safe").load(text)
+    for name in list_lakes(file) or [""]:
+        lake, problems = choose_lake(file, name)
+        assert problems == []
+        Settings.model_validate(lake.data)
 
 
 def test_the_minimal_configuration_is_short() -> None:

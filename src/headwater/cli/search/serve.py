@@ -62,7 +62,8 @@ def serve(
             launch.serve(launch.build_lake_api(settings, environ, live), bound)
             return
         live.close()
-        launch.serve_with_workers(bound, workers, settings, invocation.config_path, invocation.overrides)
+        config = (invocation.config_path, invocation.overrides, invocation.lake_name)
+        launch.serve_with_workers(bound, workers, settings, *config)
 
 
 def _print_address(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
