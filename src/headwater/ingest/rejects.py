@@ -9,6 +9,7 @@ from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.observability.crash_points import crash_point
+from headwater.observability.tracing.traces import span
 
 
 class QuarantineRejects:
@@ -25,11 +26,13 @@ class QuarantineRejects:
             bad = None
             if read is not None and read.records is not None:
                 bad = quarantine_frame(read.records, self._name, read.outcomes, self._now())
-            if items or bad is not None:
-                crash_point("before_ingest_quarantine_commit")
-            self._table.append(items)
-            if bad is not None:
-                self._table.append_frame(bad)
+            if not items and bad is None:
+                return
+            crash_point("before_ingest_quarantine_commit")
+            with span("quarantine", items=len(items)):
+                self._table.append(items)
+                if bad is not None:
+                    self._table.append_frame(bad)
 
     def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
         """See `Rejects`."""
