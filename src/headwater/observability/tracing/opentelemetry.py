@@ -171,8 +171,8 @@ class _LibraryLog(logging.Handler):
         return texts[0] if texts else ""
 
     def close(self) -> None:
-        """Leave the warnings to the root logger again."""
+        """Leave the warnings to the root logger again, unless another tracer is open."""
         logger = logging.getLogger(_LIBRARY_LOG)
         logger.removeHandler(self)
-        logger.propagate = True
+        logger.propagate = not any(isinstance(one, _LibraryLog) for one in logger.handlers)
         super().close()

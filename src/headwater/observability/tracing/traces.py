@@ -1,7 +1,7 @@
 """`Traces`: begins a trace for each batch. `span` and the other functions add to the trace of this thread.
 
-Without a trace they do nothing: a step needs no tracer, and costs nothing in a run without one. The trace is in
-the context of `contextvars`: a thread that continues a batch runs in a copy of it.
+Without a trace they do nothing: a step needs no tracer, and costs nothing in a run without one. The trace is
+in the context of `contextvars`: a thread that continues a batch runs in a copy of it.
 """
 
 import threading
