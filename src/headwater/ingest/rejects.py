@@ -22,17 +22,18 @@ class QuarantineRejects:
 
     def write(self, items: Sequence[QuarantineItem], read: BatchRead | None) -> None:
         """See `Rejects`."""
-        with explained_read(self._name):
+        bad_rows = sum(outcome.bad_rows for _, outcome in read.outcomes) if read else 0
+        if not items and not bad_rows:
+            return
+        with span("quarantine", items=len(items), records=bad_rows), explained_read(self._name):
             bad = None
             if read is not None and read.records is not None:
                 bad = quarantine_frame(read.records, self._name, read.outcomes, self._now())
-            if not items and bad is None:
-                return
-            crash_point("before_ingest_quarantine_commit")
-            with span("quarantine", items=len(items)):
-                self._table.append(items)
-                if bad is not None:
-                    self._table.append_frame(bad)
+            if items or bad is not None:
+                crash_point("before_ingest_quarantine_commit")
+            self._table.append(items)
+            if bad is not None:
+                self._table.append_frame(bad)
 
     def resolve(self, objects: Collection[Resolved], but: Collection[str]) -> None:
         """See `Rejects`."""
