@@ -13,6 +13,7 @@ from headwater.capture.events_table import EventsTable
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard
+from headwater.observability.tracing.traces import Traces
 from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
@@ -33,6 +34,7 @@ class Capture:
         on_commit: Callable[[CommitReport], None],
         metrics: Metrics | None,
         board: PartBoard,
+        traces: Traces,
     ) -> None:
         source = app.settings.source
         self._settings = app.settings
@@ -49,6 +51,7 @@ class Capture:
         self._part = board.add("capture")
         self._folder_part = board.add("capture-folder") if source.is_watched else None
         self._consumer.report_to(board)
+        self._consumer.trace_to(traces)
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self._fed = threading.Event()

@@ -26,6 +26,7 @@ from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
 from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
+from headwater.app.tracing import build_tracing, name_batch, with_trace
 from headwater.app.webhooks import build_webhooks
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer import CaptureStats, CommitReport
@@ -38,6 +39,7 @@ from headwater.ingest.runner import Pipeline, Runner
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard, describe_error
 from headwater.observability.part_state import SESSION, TABLE_PREFIX
+from headwater.observability.tracing.traces import Traces
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -87,14 +89,24 @@ class Run:
         self._session_part = self._board.add(SESSION)
         self._runner: Runner | None = None
         self._stop = threading.Event()
+        tracing = build_tracing(app.settings, metrics)
+        self._traces = tracing.traces if tracing else Traces()
         self._capture: Capture | None = None
         if roles.has("capture"):
             self._capture = Capture(
-                app, self._append_events, self._append_quarantine, self._note_capture, metrics, self._board
+                app,
+                self._append_events,
+                self._append_quarantine,
+                self._note_capture,
+                metrics,
+                self._board,
+                self._traces,
             )
         for name in self._totals:
             self._board.add(f"{TABLE_PREFIX}{name}")
-        self._components = build_components(app, self._capture, metrics, roles)
+        # First, so that it ends last: the others may still add to a trace.
+        self._components: list[Component] = [tracing] if tracing else []
+        self._components += build_components(app, self._capture, metrics, roles, self._traces)
         for component in self._components:
             component.report_to(self._board)
 
@@ -256,7 +268,8 @@ class Run:
             *(self._app.build_pipeline(name) for name in self._totals if name not in derived),
             *(self._app.build_derived_pipeline(name) for name in derived if name in self._totals),
         ]
-        return [with_integrity_check(pipeline, settings) for pipeline in built]
+        checked = [with_integrity_check(pipeline, settings) for pipeline in built]
+        return [with_trace(pipeline, self._traces, self._app) for pipeline in checked]
 
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()
@@ -275,6 +288,10 @@ class Run:
         self._observer.on_capture(report)
 
     def _note_batch(self, result: BatchResult) -> None:
+        with self._traces.resume(name_batch(result.table)):
+            self._record_batch(result)
+
+    def _record_batch(self, result: BatchResult) -> None:
         totals = self._totals[result.table]
         if result.foreign and not totals.foreign:
             log.warning(
@@ -299,6 +316,10 @@ class Run:
         self._observer.on_batch(result)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
+        with self._traces.resume(name_batch(table)):
+            self._record_failure(table, error)
+
+    def _record_failure(self, table: str, error: HeadwaterError) -> None:
         if self._metrics:
             self._metrics.count("batches_failed", table=table)
         log.warning("batch failed", table=table, error=error.message, hint=error.hint)
@@ -319,7 +340,7 @@ class Run:
 
 
 def build_components(
-    app: App, capture: Capture | None, metrics: Metrics | None, roles: Roles
+    app: App, capture: Capture | None, metrics: Metrics | None, roles: Roles, traces: Traces
 ) -> list[Component]:
     """Build what the configuration asks for and the process has a role for, in the order in which a run that
     ends by itself takes their steps."""
@@ -340,7 +361,8 @@ def build_components(
         # Search libraries are an extra, and a run without `search` must not need them.
         from headwater.app.search import IndexLoop
 
-        built.append(IndexLoop(app, settings.search.table, metrics, alone=not roles.has("tables")))
+        alone = not roles.has("tables")
+        built.append(IndexLoop(app, settings.search.table, metrics, traces, alone=alone))
     if settings.catalogs and roles.has("tables"):
         sync = CatalogSync(settings, read_clock, metrics)
         built.append(CatalogLoop(settings, sync, app.is_session_alive, roles.tables))

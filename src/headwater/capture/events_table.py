@@ -33,6 +33,7 @@ from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit
+from headwater.observability.tracing.traces import is_traced, link_commits, note_commit, record_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class EventsTable:
             metadata[SEEN_KEY] = self._shared.seen
         self._table.write(frame, self._build_options(metadata))
         commit = self._find_batch(batch_id)
+        note_commit("events", instant=commit.requested, completed=commit.completed)
         if self._shared:
             self._shared.note_own(commit)
             return
@@ -143,7 +145,11 @@ class EventsTable:
 
     def read_after(self, position: Position, max_events: int) -> EventPage:
         """See `EventTail.read_after`."""
-        return self._tail.read_after(position, max_events)
+        started = time.monotonic()
+        page = self._tail.read_after(position, max_events)
+        if page.events:
+            _trace_read(page, time.monotonic() - started)
+        return page
 
     def find_events(self, event_ids: Collection[str]) -> dict[str, StoredEvent]:
         """Find events by id in any partition; scans the whole table."""
@@ -242,3 +248,13 @@ class EventsTable:
             )
             for row in pieces.select("window", "ids").toLocalIterator(prefetchPartitions=True):
                 yield row["window"], row["ids"]
+
+
+def _trace_read(page: EventPage, seconds: float) -> None:
+    """Add the read to the trace of the batch, and link it to those of the commits read.
+
+    A read without events starts no trace: a table that waits for events reads several times a second.
+    """
+    if is_traced():
+        record_span("read events", ago=seconds, events=len(page.events), end=page.end.to_text())
+        link_commits("events", sorted({stored.position.completed for stored in page.events}))

@@ -17,6 +17,7 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.resolution import FindIngested
 from headwater.lake.executors import fit_shuffles
 from headwater.lake.table import Table
+from headwater.observability.tracing.traces import span
 
 _log = logging.getLogger(__name__)
 
@@ -50,11 +51,13 @@ class SparkObjects:
         with explained_read(self._name):
             fit_shuffles(self._table.spark)
             self._source.ensure_schema([decision.stored for decision in decisions], self._load_state())
-            read = self._read_with_columns(decisions, find_ingested)
+            with span("fetch", objects=len(decisions)), explained_read(self._name):
+                read = self._read_with_columns(decisions, find_ingested)
             if not self._source.is_provisional:
                 read = self._bad_parts.leave_out(read)
                 self._failing = (read, False)
-                read = self._processor.process(read)
+                with span("process"), explained_read(self._name):
+                    read = self._processor.process(read)
                 self._failing = (self._failing[0], True)
         settled = tuple((at, settle(self._reject_columnless(outcome))) for at, outcome in read.outcomes)
         return replace(read, outcomes=settled)
@@ -89,7 +92,7 @@ class SparkObjects:
             self.most_objects = min(self.most_objects, count) // 2
             _log.warning("table %s: batch failed; halving it: %s", self._name, error.message)
             return True
-        with explained_read(self._name):
+        with span("isolate", objects=count), explained_read(self._name):
             return self._bad_parts.find(read, written=written)
 
     def note_committed(self) -> None:

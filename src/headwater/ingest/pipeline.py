@@ -37,6 +37,7 @@ from headwater.ingest.planning.outcome import (
 from headwater.ingest.planning.outdated import Outdated, find_applied, find_outdated
 from headwater.ingest.planning.plan import BatchPlan, Limits, Scope, take_batch
 from headwater.ingest.ports import Ports, ReadT
+from headwater.observability.tracing.traces import span
 from headwater.sources.object_store import ObjectRef
 
 _UNAVAILABLE_ATTEMPTS = 3
@@ -97,7 +98,8 @@ class TablePipeline(Generic[ReadT]):
             self._ledger.write_due()
             return None
         self._ports.rows.check_backlog()
-        plan = self._plan(page)
+        with span("plan", events=len(page.events)):
+            plan = self._plan(page)
         outcomes, committed = self._apply(plan)
         self._position = plan.batch.end
         if self._ledger.uncommitted >= _MANY_UNCOMMITTED:

@@ -48,6 +48,7 @@ from headwater.ingest.reading.resolution import ReadRequest
 from headwater.ingest.reading.split_scan import is_large
 from headwater.lake.logical_types.columns import check_convertible, convert, find_declared
 from headwater.lake.table import Table
+from headwater.observability.tracing.traces import span
 from headwater.sources.object_store import ObjectStoreConfig
 
 MAX_OBJECT_BYTES = 512 * 1024 * 1024
@@ -155,7 +156,8 @@ class RecordSource:
     def _infer(self, events: Sequence[StoredEvent]) -> StructType:
         config = self._build_config(_NOTHING_KNOWN)
         inference = ColumnInference(self._spark, self._name, config, self._scheme, self._list_ordering())
-        schema = inference.infer(events, self._is_large)
+        with span("infer columns"):
+            schema = inference.infer(events, self._is_large)
         if schema is None:
             return _NOTHING_KNOWN
         self._options = inference.options

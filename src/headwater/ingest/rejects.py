@@ -9,6 +9,7 @@ from headwater.ingest.reading.bad_records import quarantine_frame
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.observability.crash_points import crash_point
+from headwater.observability.tracing.traces import span
 
 
 class QuarantineRejects:
@@ -21,7 +22,10 @@ class QuarantineRejects:
 
     def write(self, items: Sequence[QuarantineItem], read: BatchRead | None) -> None:
         """See `Rejects`."""
-        with explained_read(self._name):
+        bad_rows = sum(outcome.bad_rows for _, outcome in read.outcomes) if read else 0
+        if not items and not bad_rows:
+            return
+        with span("quarantine", items=len(items), records=bad_rows), explained_read(self._name):
             bad = None
             if read is not None and read.records is not None:
                 bad = quarantine_frame(read.records, self._name, read.outcomes, self._now())

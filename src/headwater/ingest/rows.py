@@ -22,6 +22,7 @@ from headwater.ingest.record_source import RecordSource
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
+from headwater.observability.tracing.traces import span
 from headwater.sources.object_store import ObjectRef
 
 _log = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ class HudiRows:
         is_new: bool,
     ) -> bool:
         """See `Rows`."""
-        with explained_read(self._name):
+        with span("commit rows"), explained_read(self._name):
             state = self._build_state(checkpoint)
             if read and not self._source.is_provisional:
                 state = self._add_columns(state)
@@ -115,7 +116,8 @@ class HudiRows:
             if is_unchanged or not self._table.load_timeline().has_commits():
                 return False
             state = self._build_state(checkpoint)
-            self._writer.write_checkpoint({**state.to_metadata(), **metadata})
+            with span("commit checkpoint"):
+                self._writer.write_checkpoint({**state.to_metadata(), **metadata})
         self._state = state
         return True
 

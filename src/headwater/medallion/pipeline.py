@@ -40,6 +40,7 @@ from headwater.medallion.groups import (
 )
 from headwater.medallion.origin import build_key, derive_complete, derive_rows
 from headwater.observability.crash_points import crash_point
+from headwater.observability.tracing.traces import span
 
 _log = logging.getLogger(__name__)
 
@@ -137,19 +138,21 @@ class DerivedPipeline:
 
     def _apply(self, plan: ChangePlan) -> BatchResult:
         stored = self._table.read() if self._table.load_timeline().has_commits() else None
-        new, old = self._derive_new(plan, stored)
-        self._judge(new)
-        changes = self._persist(build_difference(new, old, self._writer.identity))
-        counts = {row["deleted"]: row["count"] for row in _count_by_fate(changes)}
+        with span("derive rows", reads=plan.kind):
+            new, old = self._derive_new(plan, stored)
+            self._judge(new)
+            changes = self._persist(build_difference(new, old, self._writer.identity))
+            counts = {row["deleted"]: row["count"] for row in _count_by_fate(changes)}
         state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
         # Until the commit is confirmed, the cached state may differ from the table's.
         self._state = None
         crash_point("before_derived_commit")
         started = time.monotonic()
-        if counts:
-            self._writer.write_frame(changes, state.to_metadata())
-        elif stored is not None:
-            self._writer.write_checkpoint(state.to_metadata())
+        with span("commit rows"):
+            if counts:
+                self._writer.write_frame(changes, state.to_metadata())
+            elif stored is not None:
+                self._writer.write_checkpoint(state.to_metadata())
         seconds = time.monotonic() - started
         crash_point("after_derived_commit")
         self._state = state

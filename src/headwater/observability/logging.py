@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import Processor
 
 from headwater.observability.redaction import redact
+from headwater.observability.tracing.traces import add_trace_ids
 
 # Their INFO level logs every request; their WARNING level is useful.
 NOISY_LIBRARIES = (
@@ -29,6 +30,7 @@ NOISY_LIBRARIES = (
 
 _SHARED: Sequence[Processor] = (
     structlog.contextvars.merge_contextvars,
+    add_trace_ids,
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),

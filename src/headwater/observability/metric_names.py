@@ -48,6 +48,8 @@ CounterName = Literal[
     "lineage_batches_dropped",
     "webhooks_sent",
     "webhooks_dropped",
+    "trace_spans_sent",
+    "trace_spans_dropped",
 ]
 
 GaugeName = Literal[
@@ -159,6 +161,10 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
         "Documents never delivered: the target rejected them or did not answer for too long.",
         "documents",
         ("webhook", "event"),
+    ),
+    "trace_spans_sent": MetricDefinition("Spans of traces sent to the collector.", "spans"),
+    "trace_spans_dropped": MetricDefinition(
+        "Spans of traces that the collector rejected, or did not answer in time.", "spans"
     ),
     "requests": MetricDefinition("HTTP requests answered.", "requests", ("route", "status")),
     "requests_refused": MetricDefinition(

@@ -78,11 +78,11 @@ class Part:
 
     def retry(self, error: str) -> None:
         """Report a failed attempt that another one follows."""
-        self._board.report(self.name, "retrying", _shorten(error))
+        self._board.report(self.name, "retrying", shorten_error(error))
 
     def fail(self, error: str, status: Literal["failed", "lost"] = "failed") -> None:
         """Report that the part has ended by an error."""
-        self._board.report(self.name, status, _shorten(error))
+        self._board.report(self.name, status, shorten_error(error))
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -106,5 +106,6 @@ def describe_error(error: BaseException) -> str:
     return str(getattr(error, "message", "") or error) or type(error).__name__
 
 
-def _shorten(error: str) -> str:
+def shorten_error(error: str) -> str:
+    """Return an error as operators see it: its first 500 characters, without secrets."""
     return redact_text(error)[:_MAX_ERROR_CHARACTERS]

@@ -11,6 +11,7 @@ from headwater.errors import HeadwaterError
 from headwater.lake.layout import chunks_path, table_path
 from headwater.lake.table import Table
 from headwater.observability.metrics import Metrics
+from headwater.observability.tracing.traces import Traces, annotate, link_commits, note_error
 from headwater.rag.embedding import build_embedder
 from headwater.rag.indexing.chunks_table import ChunksTable
 from headwater.rag.indexing.indexer import Indexer, IndexReport
@@ -46,12 +47,21 @@ class IndexLoop(BackgroundLoop):
     `failure` says why the chunks of the index lag behind the table.
     """
 
-    def __init__(self, app: App, table: str, metrics: Metrics | None = None, *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        app: App,
+        table: str,
+        metrics: Metrics | None = None,
+        traces: Traces | None = None,
+        *,
+        alone: bool = False,
+    ) -> None:
         """`alone`: another process writes the table, and no batch of this one is noted."""
         super().__init__("index", app.is_session_alive, stop_seconds=None)
         self._app = app
         self._table = table
         self._metrics = metrics
+        self._traces = traces or Traces()
         self._poll_seconds = _POLL_SECONDS_ALONE if alone else _POLL_SECONDS
         self._indexer: Indexer | None = None
         self._wake = threading.Event()
@@ -88,6 +98,10 @@ class IndexLoop(BackgroundLoop):
             (self._wake if is_done else stop).wait(seconds)
 
     def _try(self, *, purge: bool = False) -> bool:
+        with self._traces.begin("index", table=self._table):
+            return self._try_traced(purge=purge)
+
+    def _try_traced(self, *, purge: bool) -> bool:
         try:
             self._indexer = self._indexer or build_indexer(self._app)
             if purge:
@@ -95,11 +109,13 @@ class IndexLoop(BackgroundLoop):
             elif report := self._indexer.run():
                 self._note(report)
         except HeadwaterError as error:
+            note_error(error)
             self.failure = error
             self.part.retry(error.message)
             self._count_failure(error)
             return False
         except Exception as error:
+            note_error(error)
             self.note_defect(error)
             return False
         self.failure = self.defect = None
@@ -113,6 +129,8 @@ class IndexLoop(BackgroundLoop):
             log.warning("indexing failed; retrying", error=error.message, hint=error.hint)
 
     def _note(self, report: IndexReport) -> None:
+        annotate(end=report.as_of, embedded=report.embedded, reused=report.reused, deleted=report.deleted)
+        link_commits(self._table, [report.as_of])
         log.info(
             "indexed",
             embedded=report.embedded,

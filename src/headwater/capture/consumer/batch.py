@@ -53,8 +53,14 @@ class Pace:
 
 @dataclass(slots=True)
 class MessageBatch:
-    """Messages that become one commit. Duplicate events and bad parts are added only once."""
+    """Messages that become one commit. Duplicate events and bad parts are added only once.
 
+    The first message was received at `received_at`, and parsed at `opened_at`. Parsing took `parse_seconds`
+    in the threads of all receivers.
+    """
+
+    received_at: float = 0
+    parse_seconds: float = 0
     opened_at: float = 0
     touched_at: float = 0
     size: int = 0
@@ -63,6 +69,12 @@ class MessageBatch:
     quarantine: dict[str, QuarantineItem] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
+
+    def note_parsing(self, began: float, ended: float) -> None:
+        """Record when messages were received and parsed. Call it before they are added."""
+        if not self.message_ids:
+            self.received_at = began
+        self.parse_seconds += ended - began
 
     def add(self, reading: MessageReading, now: float) -> None:
         """Add the contents of a message."""

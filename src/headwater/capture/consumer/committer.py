@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
+from contextvars import copy_context
 from typing import Protocol
 
 import structlog
@@ -24,6 +25,7 @@ from headwater.capture.quarantine_item import QuarantineItem
 from headwater.errors import HeadwaterError, LakeError, LakeNotWritableError, TableNotFoundError
 from headwater.observability.crash_points import crash_point
 from headwater.observability.part_board import Part, build_part, describe_error
+from headwater.observability.tracing.traces import span
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -80,11 +82,15 @@ class Committer:
     def _commit_all(self, batch: MessageBatch, stop: threading.Event) -> int:
         events, items = list(batch.events.values()), list(batch.quarantine.values())
         appended: Appended | None = None
-        quarantined = self._executor.submit(self._commit_quarantine, items, stop) if items else None
+        quarantined: Future[None] | None = None
+        if items:
+            # In a copy of the context, which holds the trace of the batch.
+            quarantined = self._executor.submit(copy_context().run, self._commit_quarantine, items, stop)
         try:
             if events:
                 crash_point("before_events_commit")
-                appended = self._retry(stop, lambda: self._append_events(events))
+                with span("commit events", events=len(events)):
+                    appended = self._retry(stop, lambda: self._append_events(events))
         finally:
             # Both commits end before either is retried; the error of the events takes precedence.
             failure = quarantined.exception() if quarantined else None
@@ -95,7 +101,8 @@ class Committer:
 
     def _commit_quarantine(self, items: Sequence[QuarantineItem], stop: threading.Event) -> None:
         crash_point("before_quarantine_commit")
-        self._retry(stop, lambda: self._append_quarantine(items))
+        with span("commit quarantine", items=len(items)):
+            self._retry(stop, lambda: self._append_quarantine(items))
 
     def _retry(self, stop: threading.Event, commit: Callable[[], Appended | None]) -> Appended | None:
         """Commit with retries on transient errors; the heartbeat keeps the messages hidden."""

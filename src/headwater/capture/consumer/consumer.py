@@ -26,6 +26,7 @@ from headwater.errors import (
 from headwater.observability.clock import Clock, SystemClock
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard
+from headwater.observability.tracing.traces import Traces, annotate, record_span
 from headwater.sources.message_parser import parse_message
 from headwater.sources.queue import Queue
 
@@ -76,12 +77,17 @@ class Consumer:
             Committer, append_events, append_quarantine, options, quarantine_executor
         )
         self._demand: Demand = "some"
+        self._traces = Traces()
         self.report_to(PartBoard())
 
     def report_to(self, board: PartBoard) -> None:
         """Report the states of the threads to the board. Call it before `run`."""
         self._parts = {name: board.add(f"capture-{name}") for name in _PARTS}
         self._committer = self._build_committer(part=self._parts["committer"])
+
+    def trace_to(self, traces: Traces) -> None:
+        """Make a trace of each batch. Call it before `run`."""
+        self._traces = traces
 
     @property
     def stats(self) -> CaptureStats:
@@ -228,13 +234,30 @@ class Consumer:
         receivers.join(self._options.stop_patience)
 
     def _commit(self, batch: MessageBatch, intake: Intake, deleter: Deleter, stop: threading.Event) -> None:
-        duplicates = batch.duplicates + self._committer.commit(batch, stop)
-        seconds = intake.end_commit(batch)
-        self._note(batch, duplicates, seconds)
-        deleter.submit(batch.message_ids)
-        if self._on_commit and (batch.events or batch.quarantine):
-            counts = len(batch.message_ids), len(batch.events), len(batch.quarantine)
-            self._on_commit(CommitReport(*counts, seconds))
+        with self._traces.begin("capture", ago=self._clock.monotonic() - batch.received_at):
+            self._trace_intake(batch)
+            duplicates = batch.duplicates + self._committer.commit(batch, stop)
+            annotate(duplicates=duplicates)
+            seconds = intake.end_commit(batch)
+            self._note(batch, duplicates, seconds)
+            deleter.submit(batch.message_ids)
+            if self._on_commit and (batch.events or batch.quarantine):
+                counts = len(batch.message_ids), len(batch.events), len(batch.quarantine)
+                self._on_commit(CommitReport(*counts, seconds))
+
+    def _trace_intake(self, batch: MessageBatch) -> None:
+        """Add to the trace how the batch was filled. Receivers do both steps in turn, request by request."""
+        now = self._clock.monotonic()
+        began, messages = now - batch.received_at, len(batch.message_ids)
+        annotate(messages=messages, events=len(batch.events), quarantined=len(batch.quarantine))
+        record_span("receive", ago=began, messages=messages)
+        record_span(
+            "parse",
+            ago=began,
+            ended_ago=now - batch.touched_at,
+            parse_seconds=batch.parse_seconds,
+            characters=batch.size,
+        )
 
     def _note(self, batch: MessageBatch, duplicates: int, seconds: float) -> None:
         stats = self._stats

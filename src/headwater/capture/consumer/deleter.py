@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 
 import structlog
 
@@ -11,6 +12,7 @@ from headwater.capture.consumer.stats import StatsCounter
 from headwater.errors import SourceError
 from headwater.observability.crash_points import crash_point
 from headwater.observability.part_board import Part, build_part, describe_error
+from headwater.observability.tracing.traces import note_failure, span
 from headwater.sources.queue import Queue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -42,7 +44,8 @@ class Deleter:
         size = max(1, min(_CHUNK, (len(message_ids) + 1) // 2))
         for at in range(0, len(message_ids), size):
             try:
-                future = self._pool.submit(self._delete, message_ids[at : at + size])
+                # The deletions are steps of the batch's trace, which may end before them.
+                future = self._pool.submit(copy_context().run, self._delete, message_ids[at : at + size])
             except RuntimeError:  # closed: the message reappears after its visibility timeout
                 return
             with self._lock:
@@ -65,13 +68,16 @@ class Deleter:
         self._part.note("stopped")
 
     def _delete(self, message_ids: Sequence[str]) -> None:
-        try:
-            failure = delete_messages(self._queue, self._intake, self._stats, message_ids)
-        except Exception as error:
-            # The pool would keep it in a future whose result is never read, and the messages would stay held.
-            log.exception("message deletion failed unexpectedly", messages=len(message_ids))
-            self._intake.end_deletion(self._intake.handles(message_ids))
-            failure = describe_error(error)
+        with span("delete", messages=len(message_ids)):
+            try:
+                failure = delete_messages(self._queue, self._intake, self._stats, message_ids)
+            except Exception as error:
+                # The pool would keep it in a future whose result is never read, and the messages stay held.
+                log.exception("message deletion failed unexpectedly", messages=len(message_ids))
+                self._intake.end_deletion(self._intake.handles(message_ids))
+                failure = describe_error(error)
+            if failure:
+                note_failure("message deletion failed", failure)
         if failure:
             self._part.retry(failure)
         else:

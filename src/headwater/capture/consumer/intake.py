@@ -108,7 +108,8 @@ class Intake:
         with self._lock:
             if self._closed:
                 return False, []
-            fresh, done = self._note(messages)
+            received_at = self._clock.monotonic()
+            fresh, done = self._note(messages, received_at)
             self._reading += 1
         readings: list[MessageReading] = []
         try:
@@ -116,11 +117,10 @@ class Intake:
         finally:
             with self._lock:
                 self._reading -= 1
-                self._fill(readings)
+                self._fill(readings, received_at)
         return True, done
 
-    def _note(self, messages: Sequence[Message]) -> tuple[list[Message], list[str]]:
-        now = self._clock.monotonic()
+    def _note(self, messages: Sequence[Message], now: float) -> tuple[list[Message], list[str]]:
         if not len(self._in_flight):
             self._beat.notify_all()
         fresh, done = [], []
@@ -135,9 +135,11 @@ class Intake:
         self._stats.add("redelivered", len(messages) - len(fresh))
         return fresh, done
 
-    def _fill(self, readings: Iterable[MessageReading]) -> None:
+    def _fill(self, readings: Sequence[MessageReading], received_at: float) -> None:
         was_empty = not self._batch.message_ids
         now = self._clock.monotonic()
+        if readings:
+            self._batch.note_parsing(received_at, now)
         for reading in readings:
             self._batch.add(reading, now)
         if was_empty or self._batch.is_full(self._limits) or self._closed:

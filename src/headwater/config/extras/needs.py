@@ -44,6 +44,8 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
             yield Need(("catalogs", number, key), f"{key}: {getattr(catalog, key)}", extra)
     if settings.lineage is not None:
         yield Need(("lineage",), "", "lineage")
+    if settings.observability.tracing is not None:
+        yield Need(("observability", "tracing"), "", "tracing")
     if settings.search is not None:
         yield from _iter_search_needs(settings.search)
 

