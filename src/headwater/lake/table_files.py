@@ -60,8 +60,13 @@ class ArrowFiles:
             return cast("bytes", file.read())
 
 
-def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
-    """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`."""
+def open_file_system(
+    path: str, options: Mapping[str, str], *, background_writes: bool = True
+) -> "tuple[FileSystem, str]":
+    """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`.
+
+    `background_writes` buffers the parts of an upload without limit while earlier ones are sent.
+    """
     from pyarrow import fs
 
     url = urlsplit(path)
@@ -82,6 +87,7 @@ def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem
             endpoint_override=endpoint.netloc or None,
             force_virtual_addressing=options.get("aws_virtual_hosted_style_request") == "true",
             connect_timeout=_CONNECT_SECONDS,
+            background_writes=background_writes,
         ),
         f"{url.netloc}{url.path}",
     )

@@ -1,0 +1,72 @@
+"""`headwater backup`: copies a lake as one consistent set."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.invocation import Invocation, JsonFlag
+from headwater.cli.lake.location import DEFAULT_THREADS, Endpoint, Region, Threads
+from headwater.cli.rendering import render_json, render_table, render_text
+
+if TYPE_CHECKING:
+    from headwater.app.backup.backup import BackupReport
+    from headwater.app.backup.manifest import Manifest
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("backup")(backup)
+
+
+def backup(
+    ctx: typer.Context,
+    destination: Annotated[
+        str,
+        typer.Argument(
+            metavar="DESTINATION", help="A folder or URL outside the lake: s3://, gs://, abfss://."
+        ),
+    ],
+    threads: Threads = DEFAULT_THREADS,
+    region: Region = None,
+    endpoint: Endpoint = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Copy all tables of the lake to DESTINATION as one consistent set; restore them with `restore`.
+
+    Only reads the lake, and starts no Spark; runs may continue to write. Each table is copied as of one
+    commit. A second backup to the same DESTINATION copies only new files and replaces the first when it is
+    complete; an interrupted one can be repeated.
+    """
+    from headwater.app.backup.backup import back_up_lake
+    from headwater.app.backup.locations import choose_storage
+
+    settings = Invocation.of(ctx).load_settings()
+    report = back_up_lake(settings, destination, choose_storage(settings, region, endpoint), threads)
+    if as_json:
+        render_json(report)
+    else:
+        render_report(report)
+
+
+def render_report(report: "BackupReport") -> None:
+    """Print a line per table, and what was copied."""
+    manifest = report.manifest
+    render_tables(manifest)
+    for name in manifest.skipped:
+        render_text(f"not copied: the table in folder {name}, which is not configured")
+    render_text(
+        f"{report.destination}: complete, {manifest.files:,} files, {manifest.bytes:,} bytes; "
+        f"{report.copied_files:,} files, {report.copied_bytes:,} bytes copied in {report.seconds:.1f} s"
+    )
+    render_text(f"restore it with: headwater --set lake=LOCATION restore {report.destination}")
+
+
+def render_tables(manifest: "Manifest") -> None:
+    """Print a line per table of a backup."""
+    render_table(
+        ("table", "type", "as of commit", "files", "bytes"),
+        [
+            (table.name, table.table_type, table.instant, table.files, table.bytes)
+            for table in manifest.tables
+        ],
+    )
