@@ -7,7 +7,7 @@ from datetime import datetime
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeError
 from headwater.lake.file_store import FileStore
-from headwater.lake.layout import OWN_FOLDER, restore_path
+from headwater.lake.layout import restore_path
 from headwater.lake.s3 import build_storage_options
 
 RESTORE_FILE = restore_path("").lstrip("/")
@@ -46,7 +46,7 @@ def open_lake(settings: Settings) -> FileStore:
 
 
 def find_restore(settings: Settings) -> RestoreState | None:
-    """Return the restore that made the lake; None for any other lake. Raises `LakeError`."""
+    """Return the restore that made the lake; None for any other lake. Raises `LakeError` if it is corrupt."""
     try:
         content = open_lake(settings).read_if_there(RESTORE_FILE)
     except HeadwaterError:
@@ -71,8 +71,3 @@ def ensure_restored(settings: Settings) -> None:
             f"the lake {settings.lake} is incomplete: its restore from {found.source} was interrupted",
             hint=f"repeat it: headwater restore {found.source}",
         )
-
-
-def is_own(path: str) -> bool:
-    """True if a path relative to the lake is in headwater's folder."""
-    return path.startswith(f"{OWN_FOLDER}/")
