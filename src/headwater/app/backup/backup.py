@@ -32,6 +32,7 @@ from headwater.lake.table_copy.survey import (
 )
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from headwater.observability.clock import SystemClock, WallClock
+from headwater.observability.crash_points import crash_point
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -102,6 +103,7 @@ class Backup:
                 stored |= {file.stored for file in done.files.values()}
         manifest = self._build_manifest(tables)
         check()
+        crash_point("before_backup_manifest")
         self._folder.complete(manifest, stored, self._threads)
         seconds = time.monotonic() - started
         return BackupReport(self._folder.url, manifest, self._copied_files, self._copied_bytes, seconds)
@@ -134,8 +136,8 @@ class Backup:
             log.info("table changed while it was copied; repeating", table=name, reason=verdict.problem)
         raise LakeError(
             f"table {name} cannot be copied consistently: {verdict.problem}",
-            hint="repeat the command: it copies only new files. If it fails again, let the table keep older "
-            f"files for longer (`cleaning`), stop the run for a moment, or complete an interrupted clean: "
+            hint="repeat the command: it copies only new files. If it fails again, keep older files for longer "
+            f"(`tables.{name}.keep_commits`), stop the run for a moment, or complete an interrupted clean: "
             f"headwater table {name} clean",
         )
 
@@ -165,6 +167,7 @@ class Backup:
                 if not one.is_absent and one.size == one.job.size
             ]
             self._folder.note_copied(copied)
+            crash_point("mid_backup")
             found = {file.path: file for file in copied}
             self._known |= found
             done.files |= found

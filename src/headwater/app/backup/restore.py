@@ -27,6 +27,7 @@ from headwater.lake.layout import TableAddress, writers_path
 from headwater.lake.options import TABLE_PROPERTIES_FILE
 from headwater.lake.s3 import build_storage_options
 from headwater.observability.clock import SystemClock, WallClock
+from headwater.observability.crash_points import crash_point
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -140,6 +141,7 @@ class Restore:
             for file, copied in ((wanted[one.job.source], one) for one in batch):
                 _check_copied(self._folder.url, file, copied)
             done += len(batch)
+            crash_point("mid_restore")
             if time.monotonic() - self._reported >= _REPORT_SECONDS:
                 self._reported = time.monotonic()
                 log.info("restoring", files=done, of=total)

@@ -246,7 +246,7 @@ class Reconcile:
         return self._passes.list_passes(self._bucket, self._prefix)
 
     def _select_current(self, passes: list[ReconcilePass]) -> list[ReconcilePass]:
-        """Omit passes before a restore of the lake, so that a bucket is due again; a watcher lists its folder."""
+        """Omit passes before a restore of the lake, so that a bucket is due again. Watchers list anyway."""
         return passes if self._is_watched else select_since(passes, self._restored_at)
 
     @cached_property

@@ -39,8 +39,11 @@ def backup(
     """
     from headwater.app.backup.backup import back_up_lake
     from headwater.app.backup.locations import choose_storage
+    from headwater.config.environment import read_environment
+    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     settings = Invocation.of(ctx).load_settings()
+    arm_crash_point(read_environment().get(CRASH_POINT_VARIABLE))
     report = back_up_lake(settings, destination, choose_storage(settings, region, endpoint), threads)
     if as_json:
         render_json(report)

@@ -41,8 +41,11 @@ def restore(
     """
     from headwater.app.backup.locations import choose_storage
     from headwater.app.backup.restore import iter_next_steps, restore_lake
+    from headwater.config.environment import read_environment
+    from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     settings = Invocation.of(ctx).load_settings()
+    arm_crash_point(read_environment().get(CRASH_POINT_VARIABLE))
     store = choose_storage(settings, region, endpoint)
     report = restore_lake(settings, source, store, threads, dry_run=dry_run)
     steps = () if dry_run else tuple(iter_next_steps(settings, report.manifest))

@@ -67,7 +67,7 @@ def survey_table(address: TableAddress) -> TableSurvey:
             return found
     raise LakeError(
         f"table {address.name}: its timeline is archived faster than it can be listed",
-        hint="raise `services.archive` of the table, or repeat the command when it is written less often",
+        hint="repeat the command when the table is written less often",
     )
 
 
