@@ -18,9 +18,10 @@ from tests.fixtures.end_to_end.pipeline import Pipeline
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
+OFTEN = {"hoodie.clean.trigger.max.commits": "1"}
 # Shop's files are cleaned right after the next commit, the others' are kept: a state of the past can be read.
 TABLES: dict[str, dict[str, Any]] = {
-    "shop": {"path": "shop/*.json", "mode": "mirror", "keep_commits": 1},
+    "shop": {"path": "shop/*.json", "mode": "mirror", "keep_commits": 1, "hoodie": OFTEN},
     "clicks": {"path": "clicks/*.json", "mode": "append", "keep_commits": 500},
     "orders": {
         "path": "orders/*.json",

@@ -182,7 +182,7 @@ def test_locations_that_make_no_sense_are_refused(settings, tmp_path):
 
 def build_local_source(folder: Path) -> object:
     return Settings.model_validate(
-        {"source": {"type": "local", "path": str(folder)}, "lake": "/x", "tables": {"t": {"path": "*"}}}
+        {"source": {"type": "local", "path": str(folder)}, "lake": "/x", "tables": {"t": {"path": "*.json"}}}
     ).source
 
 
