@@ -42,7 +42,7 @@ class FileStore:
 
         system, root = self._open()
         selector = FileSelector(self._join(root, folder), allow_not_found=True, recursive=True)
-        with self._explained():
+        with self.explained():
             found = system.get_file_info(selector)
         start = len(root) + 1
         return [StoredFile(file.path[start:], file.size) for file in found if file.type == FileType.File]
@@ -52,14 +52,14 @@ class FileStore:
         from pyarrow.fs import FileSelector, FileType
 
         system, root = self._open()
-        with self._explained():
+        with self.explained():
             found = system.get_file_info(FileSelector(root, allow_not_found=True))
         return [entry.base_name for entry in found if entry.type == FileType.Directory]
 
     def read(self, path: str) -> bytes:
         """Read a small file completely."""
         system, root = self._open()
-        with self._explained(), system.open_input_stream(self._join(root, path)) as file:
+        with self.explained(), system.open_input_stream(self._join(root, path)) as file:
             content: bytes = file.read()
             return content
 
@@ -74,7 +74,7 @@ class FileStore:
         """Write or replace a small file; readers see the previous content or the new one."""
         system, root = self._open()
         target = self._join(root, path)
-        with self._explained(writes=True):
+        with self.explained(writes=True):
             # An object is visible when it is complete, a local file while it is written.
             written = f"{target}.tmp" if self._is_local(system) else target
             self._create_parent(system, target)
@@ -88,15 +88,15 @@ class FileStore:
         source, source_root = origin._open()
         system, root = self._open()
         target, size, checksum = self._join(root, path), 0, 0
-        with origin._explained():
+        with origin.explained():
             reader = source.open_input_stream(origin._join(source_root, original))
         with reader:
-            with self._explained(writes=True):
+            with self.explained(writes=True):
                 self._create_parent(system, target)
                 writer = system.open_output_stream(target)
-            with self._explained(writes=True), writer:
+            with self.explained(writes=True), writer:
                 while True:
-                    with origin._explained():
+                    with origin.explained():
                         chunk = reader.read(_CHUNK_BYTES)
                     if not chunk:
                         break
@@ -108,7 +108,7 @@ class FileStore:
         """Delete a file. Idempotent."""
         system, root = self._open()
         try:
-            with self._explained():
+            with self.explained():
                 system.delete_file(self._join(root, path))
         except FileNotFoundError:
             pass
@@ -117,7 +117,7 @@ class FileStore:
         with self._lock:
             now = time.monotonic()
             if self._opened is None or now - self._opened[2] >= _REOPEN_SECONDS:
-                with self._explained():
+                with self.explained():
                     system, root = open_file_system(self.url, self.build_options(), background_writes=False)
                 self._opened = system, root.rstrip("/"), now
             return self._opened[:2]
@@ -138,11 +138,15 @@ class FileStore:
         return f"{root}/{path}".rstrip("/")
 
     @contextmanager
-    def _explained(self, *, writes: bool = False) -> Iterator[None]:
+    def explained(self, *, writes: bool = False) -> Iterator[None]:
+        """Convert exceptions of the file system in this context to `LakeError`.
+
+        `FileNotFoundError` passes unless the context `writes`: a file to write is absent only if its folder
+        or bucket is.
+        """
         try:
             yield
         except FileNotFoundError as error:
-            # A file to write is absent only if its folder or bucket is.
             if writes or _NO_BUCKET.search(str(error)):
                 raise explain_store_failure(self.url, error) from error
             raise

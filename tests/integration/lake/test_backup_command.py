@@ -44,6 +44,7 @@ def commands(emulator: EmulatorSession, tmp_path: Path) -> Commands:
     return Commands(tmp_path, emulator.environment)
 
 
+@pytest.mark.slow
 def test_a_killed_backup_is_no_backup_and_is_repeated_from_where_it_was(commands: Commands) -> None:
     assert commands.run("backup", "copy", crash_point="mid_backup:2").was_killed
     refused = commands.run("--set", "lake=new", "restore", "copy").expect(2)
@@ -66,6 +67,7 @@ def test_a_killed_backup_is_no_backup_and_is_repeated_from_where_it_was(commands
         assert "all complete" in checked.stdout
 
 
+@pytest.mark.slow
 def test_a_backup_in_a_bucket_is_restored_into_another_bucket(
     commands: Commands, emulator: EmulatorSession
 ) -> None:
@@ -73,14 +75,17 @@ def test_a_backup_in_a_bucket_is_restored_into_another_bucket(
     where = ("--endpoint", emulator.endpoint, "--region", REGION)
     missing = commands.run("backup", f"s3://{bucket}/one", *where).expect(1)
     assert f"s3://{bucket}/one: the bucket does not exist" in missing.stderr
+    commands.run("backup", "copy").expect(0)
+    lake = ("--set", f"lake=s3a://{bucket}/lake", "--set", f"lake_storage.endpoint={emulator.endpoint}")
+    missing = commands.run(*lake, "restore", "copy").expect(1)
+    assert f"s3://{bucket}/lake: the bucket does not exist" in missing.stderr
     emulator.clients.s3.create_bucket(Bucket=bucket)
     done = commands.read("backup", f"s3://{bucket}/one", *where)
     assert commands.read("backup", f"s3://{bucket}/one", *where)["copied_files"] == 0
     assert commands.run("restore", "--dry-run", f"s3://{bucket}/one", *where).expect(0)
 
-    lake = ("--set", f"lake=s3a://{bucket}/lake", "--set", f"lake_storage.endpoint={emulator.endpoint}")
     restored = commands.read(*lake, "restore", f"s3://{bucket}/one")
-    assert restored["report"]["files"] == done["manifest"]["files"]
+    assert restored["report"]["files"] == done["files"]
     rows = "select count(*) as n from orders_mor"
     assert commands.run(*lake, "sql", "--json", rows).stdout == commands.run("sql", "--json", rows).stdout
 
@@ -95,6 +100,7 @@ def test_a_backup_in_a_bucket_is_restored_into_another_bucket(
     assert not (commands.folder / "new").exists()
 
 
+@pytest.mark.slow
 def test_one_destination_has_one_backup_at_a_time(commands: Commands) -> None:
     other = Intent("service", "backup", ("backup",), alone=True)
     with WriterLease(str(commands.folder / "copy"), {}, other).entered(Patience()):

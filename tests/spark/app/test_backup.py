@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.backup.backup import back_up_lake
@@ -23,6 +24,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 def test_a_restored_lake_continues_from_its_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
     lake = FolderLake(spark, tmp_path, **TABLES)
     lake.put_many([("a.json", '{"id": 1, "n": 1}'), ("b.json", '{"id": 2, "n": 1}')])

@@ -21,7 +21,7 @@ from headwater.lake.damage import CorruptFile, build_corruption_error
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import events_path, find_address
 from headwater.lake.s3 import build_storage_options
-from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.snapshot_reader import SnapshotReader, to_uri
 from headwater.lake.table_copy.cleans import Verdict, judge_copy
 from headwater.lake.table_copy.parts import list_timeline_files
 from headwater.lake.table_copy.survey import (
@@ -43,10 +43,12 @@ _REPORT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """A complete backup. `copied_files` and `copied_bytes` are those that were not there before."""
+    """A complete backup of `files` with `bytes` in total. `copied_files` and `copied_bytes` are those that were not there before."""
 
     destination: str
     manifest: Manifest
+    files: int
+    bytes: int
     copied_files: int
     copied_bytes: int
     seconds: float
@@ -83,7 +85,6 @@ class Backup:
         `LakeError` if a table changes faster than it can be copied, or a location cannot be used.
         """
         started = time.monotonic()
-        self._folder.claim(self._lake.url)
         self._known = self._folder.load_known()
         names = order_for_copy(self._settings)
         # Most files do not change any more. Copying them first makes the second pass over all tables short,
@@ -105,8 +106,15 @@ class Backup:
         check()
         crash_point("before_backup_manifest")
         self._folder.complete(manifest, stored, self._threads)
-        seconds = time.monotonic() - started
-        return BackupReport(self._folder.url, manifest, self._copied_files, self._copied_bytes, seconds)
+        return BackupReport(
+            destination=self._folder.url,
+            manifest=manifest,
+            files=manifest.files,
+            bytes=manifest.bytes,
+            copied_files=self._copied_files,
+            copied_bytes=self._copied_bytes,
+            seconds=time.monotonic() - started,
+        )
 
     def _copy_once(self, name: str) -> bool:
         """Copy what is there now, without regard to consistency; False if there is no table."""
@@ -136,8 +144,8 @@ class Backup:
             log.info("table changed while it was copied; repeating", table=name, reason=verdict.problem)
         raise LakeError(
             f"table {name} cannot be copied consistently: {verdict.problem}",
-            hint="repeat the command: it copies only new files. If it fails again, keep older files for longer "
-            f"(`tables.{name}.keep_commits`), stop the run for a moment, or complete an interrupted clean: "
+            hint="repeat the command: it copies only new files. If it fails again, keep older files "
+            f"longer (`tables.{name}.keep_commits`), stop the run, or complete an interrupted clean: "
             f"headwater table {name} clean",
         )
 
@@ -255,6 +263,7 @@ def back_up_lake(
     ensure_usable_lake(settings)
     files, clock = open_location(destination, store), SystemClock()
     folder = BackupFolder(files, attempt=f"{clock.now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}")
+    folder.claim(to_uri(settings.lake).rstrip("/"))
     intent = Intent("service", "backup", ("backup",), alone=True)
     with WriterLease(files.url, files.build_options(), intent).entered(Patience()) as lease:
         return Backup(settings, folder, threads, clock).run(lease.check)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -55,8 +55,8 @@ class Restore:
         self._settings = settings
         self._folder = folder
         self._clock = clock
-        self._lake = open_lake(settings)
-        self._copier = FileCopier(folder.store, self._lake, threads)
+        self.lake = open_lake(settings)
+        self._copier = FileCopier(folder.store, self.lake, threads)
         self._reported = time.monotonic()
 
     def verify(self) -> tuple[Manifest, list[BackupFile]]:
@@ -91,12 +91,12 @@ class Restore:
 
     def check_empty(self) -> None:
         """Raise `UsageError` unless the lake is empty, or holds an interrupted restore of this backup."""
-        others = [file.path for file in self._lake.list_files() if not file.path.startswith(f"{_LEASES}/")]
+        others = [file.path for file in self.lake.list_files() if not file.path.startswith(f"{_LEASES}/")]
         if not others:
             return
         if RESTORE_FILE in others:
             with suppress(ValueError, KeyError, TypeError):
-                state = parse_restore_state(self._lake.read(RESTORE_FILE))
+                state = parse_restore_state(self.lake.read(RESTORE_FILE))
                 if state.finished_at is None and state.source == self._folder.url:
                     return
         raise UsageError(
@@ -111,14 +111,14 @@ class Restore:
         Raises `LakeError` for a file that differs from its checksum, or a location that cannot be used.
         """
         state = RestoreState(self._folder.url, self._clock.now())
-        self._lake.write(RESTORE_FILE, state.to_bytes())
+        self.lake.write(RESTORE_FILE, state.to_bytes())
         # A table exists once it has its properties: until all files are there, readers find none.
         properties = [file for file in files if file.path.endswith(TABLE_PROPERTIES_FILE)]
         others = [file for file in files if not file.path.endswith(TABLE_PROPERTIES_FILE)]
         for part in (others, properties):
             self._copy(part, len(files))
         self._check_tables(manifest)
-        self._lake.write(RESTORE_FILE, replace(state, finished_at=self._clock.now()).to_bytes())
+        self.lake.write(RESTORE_FILE, replace(state, finished_at=self._clock.now()).to_bytes())
 
     def build_report(self, manifest: Manifest, seconds: float) -> RestoreReport:
         """Build the report of a complete restore, or of a verified backup."""
@@ -183,7 +183,9 @@ def restore_lake(
     manifest, files = restore.verify()
     if not dry_run:
         restore.check_empty()
-        with hold_for_command(settings, "restore"):
+        with ExitStack() as stack:
+            with restore.lake.explained(writes=True):
+                stack.enter_context(hold_for_command(settings, "restore"))
             restore.write(manifest, files)
     return restore.build_report(manifest, time.monotonic() - started)
 

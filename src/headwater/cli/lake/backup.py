@@ -58,7 +58,7 @@ def render_report(report: "BackupReport") -> None:
     for name in manifest.skipped:
         render_text(f"not copied: the table in folder {name}, which is not configured")
     render_text(
-        f"{report.destination}: complete, {manifest.files:,} files, {manifest.bytes:,} bytes; "
+        f"{report.destination}: complete, {report.files:,} files, {report.bytes:,} bytes; "
         f"{report.copied_files:,} files, {report.copied_bytes:,} bytes copied in {report.seconds:.1f} s"
     )
     render_text(f"restore it with: headwater --set lake=LOCATION restore {report.destination}")
