@@ -43,7 +43,10 @@ _REPORT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """A complete backup of `files` with `bytes` in total. `copied_files` and `copied_bytes` are those that were not there before."""
+    """A complete backup of `files` with `bytes` in total.
+
+    `copied_files` and `copied_bytes` are those that were not there before.
+    """
 
     destination: str
     manifest: Manifest
