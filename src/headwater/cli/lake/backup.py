@@ -31,9 +31,9 @@ def backup(
     endpoint: Endpoint = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Copy all tables of the lake to DESTINATION as one consistent set; restore them with `restore`.
+    """Copy all tables to another location as one consistent set, also while a run is active.
 
-    Only reads the lake, and starts no Spark; runs may continue to write. Each table is copied as of one
+    Only reads the lake, and starts no Spark. `restore` restores it. Each table is copied as of one
     commit. A second backup to the same DESTINATION copies only new files and replaces the first when it is
     complete; an interrupted one can be repeated.
     """

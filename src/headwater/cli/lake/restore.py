@@ -34,9 +34,9 @@ def restore(
     endpoint: Endpoint = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the tables of the backup in SOURCE into the configured lake, which must be empty.
+    """Write the tables of a backup into an empty lake, or only verify the backup.
 
-    Verifies the backup first. The lake may be at another path or in another store than before. Starts no
+    Verifies the backup in SOURCE first. The lake may be at another path or in another store than before. Starts no
     Spark. The next `run` continues from the checkpoints of the backup.
     """
     from headwater.app.backup.locations import choose_storage
