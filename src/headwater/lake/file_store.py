@@ -118,7 +118,7 @@ class FileStore:
             now = time.monotonic()
             if self._opened is None or now - self._opened[2] >= _REOPEN_SECONDS:
                 with self.explained():
-                    system, root = open_file_system(self.url, self.build_options(), background_writes=False)
+                    system, root = open_file_system(self.url, self.build_options(), copies=True)
                 self._opened = system, root.rstrip("/"), now
             return self._opened[:2]
 

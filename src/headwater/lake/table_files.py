@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 _CONNECT_SECONDS = 10
+# pyarrow's 3 seconds without progress are too short for a store that is busy with several large uploads.
+_COPY_SECONDS = 60
+_COPY_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,12 @@ class ArrowFiles:
 
 
 def open_file_system(
-    path: str, options: Mapping[str, str], *, background_writes: bool = True
+    path: str, options: Mapping[str, str], *, copies: bool = False
 ) -> "tuple[FileSystem, str]":
     """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`.
 
-    `background_writes` buffers the parts of an upload without limit while earlier ones are sent.
+    `copies`: large files are written. Uploads then wait for each part, since pyarrow would buffer parts
+    without limit. Requests may take longer, and are retried more often.
     """
     from pyarrow import fs
 
@@ -87,7 +91,9 @@ def open_file_system(
             endpoint_override=endpoint.netloc or None,
             force_virtual_addressing=options.get("aws_virtual_hosted_style_request") == "true",
             connect_timeout=_CONNECT_SECONDS,
-            background_writes=background_writes,
+            request_timeout=_COPY_SECONDS if copies else None,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_COPY_TRIES if copies else 3),
+            background_writes=not copies,
         ),
         f"{url.netloc}{url.path}",
     )

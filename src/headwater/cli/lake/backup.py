@@ -33,9 +33,9 @@ def backup(
 ) -> None:
     """Copy all tables to another location as one consistent set, also while a run is active.
 
-    Only reads the lake, and starts no Spark. `restore` restores it. Each table is copied as of one
-    commit. A second backup to the same DESTINATION copies only new files and replaces the first when it is
-    complete; an interrupted one can be repeated.
+    Only reads the lake, and starts no Spark. Each table is copied as of one commit. A second backup to the
+    same DESTINATION copies only new files, and replaces the first when it is complete. An interrupted one can
+    be repeated. `restore` writes it into an empty lake.
     """
     from headwater.app.backup.backup import back_up_lake
     from headwater.app.backup.locations import choose_storage

@@ -17,6 +17,9 @@ Endpoint = Annotated[
     ),
 ]
 Threads = Annotated[
-    int, typer.Option("--threads", min=1, max=256, help="Files to copy at the same time; 5 to 15 MB each.")
+    int,
+    typer.Option(
+        "--threads", min=1, max=256, help="Files to copy at the same time; up to 25 MB of memory each."
+    ),
 ]
 DEFAULT_THREADS = 16

@@ -36,8 +36,8 @@ def restore(
 ) -> None:
     """Write the tables of a backup into an empty lake, or only verify the backup.
 
-    Verifies the backup in SOURCE first. The lake may be at another path or in another store than before. Starts no
-    Spark. The next `run` continues from the checkpoints of the backup.
+    Verifies the backup in SOURCE first. The lake may be at another path or in another store than before.
+    Starts no Spark. The next `run` continues from the checkpoints of the backup.
     """
     from headwater.app.backup.locations import choose_storage
     from headwater.app.backup.restore import iter_next_steps, restore_lake
