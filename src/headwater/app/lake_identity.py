@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from headwater.app.restore_state import ensure_restored
 from headwater.app.scope import source_bucket, source_provider
 from headwater.capture.events_table import EventsTable
 from headwater.config.settings import Settings
@@ -32,11 +33,12 @@ def build_identity(settings: Settings) -> dict[str, str]:
 
 def ensure_usable_lake(settings: Settings) -> None:
     """Raise `UsageError` when the lake was filled from another bucket or folder than the configured one, or
-    by a release with a newer format.
+    by a release with a newer format. Raises `LakeError` for one whose restore was interrupted.
 
     Starts no Spark. For a lake that only Spark can read, `check_usable_lake` does this when a run has its
     session.
     """
+    ensure_restored(settings)
     reader = SnapshotReader(
         events_path(settings.lake), build_storage_options(settings.lake, settings.lake_storage)
     )

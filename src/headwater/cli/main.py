@@ -80,6 +80,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.clean_source",
             "Tag, move or delete objects that all of their tables have ingested; rows stay.",
         ),
+        "backup": (
+            "lake.backup",
+            "Copy all tables to another location as one consistent set, also while a run is active.",
+        ),
+        "restore": (
+            "lake.restore",
+            "Write the tables of a backup into an empty lake, or only verify the backup.",
+        ),
         "schema": (
             "tables.schema",
             "Show a table's columns and their history, or what given objects would change.",

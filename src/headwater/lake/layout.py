@@ -57,6 +57,11 @@ def catalog_notes_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "catalogs")
 
 
+def restore_path(lake: str) -> str:
+    """Return the path of the file that records a restore of the lake."""
+    return _join(lake, OWN_FOLDER, "restore.json")
+
+
 def trial_path(lake: str, token: str) -> str:
     """Return the path of a table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")

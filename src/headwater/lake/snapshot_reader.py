@@ -55,12 +55,10 @@ _UNSUPPORTED = re.compile(
     r"|partition\.fields` is not present|failed to parse schema from JSON"
 )
 _BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
-_REFUSED = re.compile(
+REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
 )
-_UNREACHABLE = re.compile(
-    r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION"
-)
+UNREACHABLE = re.compile(r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION")
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,13 +346,13 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     # Properties without a table name are empty: the table is being created, or its creator died.
     if "properties not found" in text or f"'{TABLE_NAME_PROPERTY}' not found" in text:
         return build_absence(path)
-    if _REFUSED.search(text):
+    if REFUSED.search(text):
         return LakeError(
             f"{path}: access denied: {first_line}",
             hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the permissions to list and read "
             "there",
         )
-    if _UNREACHABLE.search(text):
+    if UNREACHABLE.search(text):
         return LakeError(
             f"{path}: the store does not answer: {first_line}",
             hint="check the network, `lake_storage.endpoint` and `lake_storage.region`",

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 _CONNECT_SECONDS = 10
+# pyarrow's 3 seconds without progress are too short for a store that is busy with several large uploads.
+_COPY_SECONDS = 60
+_COPY_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,14 @@ class ArrowFiles:
             return cast("bytes", file.read())
 
 
-def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem, str]":
-    """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`."""
+def open_file_system(
+    path: str, options: Mapping[str, str], *, copies: bool = False
+) -> "tuple[FileSystem, str]":
+    """Return the file system of an absolute folder or URL, and the path in it. Raises `OSError`.
+
+    `copies`: large files are written. Uploads then wait for each part, since pyarrow would buffer parts
+    without limit. Requests may take longer, and are retried more often.
+    """
     from pyarrow import fs
 
     url = urlsplit(path)
@@ -82,6 +91,9 @@ def open_file_system(path: str, options: Mapping[str, str]) -> "tuple[FileSystem
             endpoint_override=endpoint.netloc or None,
             force_virtual_addressing=options.get("aws_virtual_hosted_style_request") == "true",
             connect_timeout=_CONNECT_SECONDS,
+            request_timeout=_COPY_SECONDS if copies else None,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_COPY_TRIES if copies else 3),
+            background_writes=not copies,
         ),
         f"{url.netloc}{url.path}",
     )

@@ -1,6 +1,6 @@
 """Reads the files of one table, in a folder or an object store, without a JVM."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from hudi import HudiFileGroupReader, HudiReadOptions
 
 from headwater.errors import LakeError
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
+from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_NAME_PROPERTY, TABLE_PROPERTIES_FILE
 from headwater.lake.properties import TableProperties, parse_properties
 from headwater.lake.snapshot_reader import SnapshotReader, build_absence, check_readable, to_uri
 from headwater.lake.table_files import StoredFile, open_file_system
@@ -40,13 +40,16 @@ class TableFolder:
     @cached_property
     def properties(self) -> TableProperties:
         """The table's properties."""
+        return TableProperties(parse_properties(self.properties_content.decode("utf-8", "replace")))
+
+    @cached_property
+    def properties_content(self) -> bytes:
+        """The file of the table's properties."""
         for path in (TABLE_PROPERTIES_FILE, f"{TABLE_PROPERTIES_FILE}.backup"):
             # While Hudi updates the properties, only their backup exists.
             content = self.read_if_there(path)
-            if content:
-                found = TableProperties(parse_properties(content.decode("utf-8", "replace")))
-                if found.read("name"):
-                    return found
+            if content and TABLE_NAME_PROPERTY in parse_properties(content.decode("utf-8", "replace")):
+                return content
         # Let hudi-rs distinguish an absent bucket from an absent table.
         self.reader.exists()
         raise build_absence(self.address.path)
@@ -85,18 +88,27 @@ class TableFolder:
 
     def list_data_files(self) -> list[StoredFile]:
         """List all files outside Hudi's metadata folder."""
+        # A metadata table can have more files than the table itself.
+        return self.list_except("", {TABLE_METADATA_FOLDER})
+
+    def list_except(self, folder: str, skipped: Collection[str]) -> list[StoredFile]:
+        """List all files below a folder relative to the table, except in subfolders of these names."""
         from pyarrow.fs import FileSelector, FileType
 
         system, root = self._location
         with self.reader.explained():
-            top = system.get_file_info(FileSelector(root))
-        # Skip the metadata folder: a metadata table can have more files than the table itself.
-        folders = [
-            entry.base_name
+            top = system.get_file_info(FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True))
+        start = f"{folder}/" if folder else ""
+        files = [
+            StoredFile(f"{start}{entry.base_name}", entry.size)
             for entry in top
-            if entry.type == FileType.Directory and entry.base_name != TABLE_METADATA_FOLDER
+            if entry.type == FileType.File
         ]
-        files = [StoredFile(entry.base_name, entry.size) for entry in top if entry.type == FileType.File]
+        folders = [
+            f"{start}{entry.base_name}"
+            for entry in top
+            if entry.type == FileType.Directory and entry.base_name not in skipped
+        ]
         return files + [file for name in folders for file in self.list_files(name, recursive=True)]
 
     def count_file_rows(self, paths: Sequence[str]) -> dict[str, int | None]:

@@ -63,6 +63,12 @@ CrashPointName = Literal[
     "after_index_checkpoint",
     # a new version of the index is complete; the old one is live
     "before_index_switch",
+    # some files of a backup are copied, others are not
+    "mid_backup",
+    # all files of a backup are copied; its manifest is not written
+    "before_backup_manifest",
+    # some files of a restore are written, others are not
+    "mid_restore",
 ]
 
 

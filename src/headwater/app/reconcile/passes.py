@@ -13,6 +13,7 @@ import structlog
 from headwater.app.application import App
 from headwater.app.listing import list_in_parallel
 from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
+from headwater.app.restore_state import find_restore
 from headwater.app.scope import source_bucket
 from headwater.capture.reconcile import (
     Listing,
@@ -24,7 +25,7 @@ from headwater.capture.reconcile import (
 from headwater.capture.reconcile.decision import Decision
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
-from headwater.capture.reconcile.passes import find_last_finished
+from headwater.capture.reconcile.passes import find_last_finished, select_since
 from headwater.config.source import S3SourceConfig
 from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
@@ -188,6 +189,7 @@ class Reconcile:
             include_existing=config.include_existing_files or self._is_watched,
             checkpoint_objects=config.checkpoint_objects,
             dry_run=dry_run,
+            restored_at=self._restored_at,
         )
 
     def run_once(self, stop: threading.Event) -> ReconcileReport | None:
@@ -198,7 +200,9 @@ class Reconcile:
         """
         self._note_start()
         passes = self.list_passes()
-        due = choose_first_due(passes, self._config, self._clock.now(), is_watched=self._is_watched)
+        due = choose_first_due(
+            self._select_current(passes), self._config, self._clock.now(), is_watched=self._is_watched
+        )
         if due is None or due > self._clock.now():
             return None
         return self.run_pass(stop, settle=find_last_finished(passes) is not None)
@@ -224,7 +228,7 @@ class Reconcile:
 
         schedule = PassSchedule(
             run_pass,
-            self.list_passes,
+            lambda: self._select_current(self.list_passes()),
             self._config,
             self._clock,
             on_failure=note_failure,
@@ -240,6 +244,15 @@ class Reconcile:
     def list_passes(self) -> list[ReconcilePass]:
         """Return all passes over this bucket and prefix. Raises `LakeError`."""
         return self._passes.list_passes(self._bucket, self._prefix)
+
+    def _select_current(self, passes: list[ReconcilePass]) -> list[ReconcilePass]:
+        """Omit passes before a restore of the lake, so that a bucket is due again. Watchers list anyway."""
+        return passes if self._is_watched else select_since(passes, self._restored_at)
+
+    @cached_property
+    def _restored_at(self) -> datetime | None:
+        found = find_restore(self._app.settings)
+        return found.finished_at if found else None
 
     @property
     def _is_watched(self) -> bool:

@@ -45,12 +45,23 @@ class ReconcilePass:
         return replace(self, **{name: getattr(self, name) + count for name, count in counts.items()})
 
 
-def find_unfinished(passes: Iterable[ReconcilePass], listing: str, now: datetime) -> ReconcilePass | None:
-    """Return the pass to resume: the newest of that listing, if it is neither finished nor too old."""
+def find_unfinished(
+    passes: Iterable[ReconcilePass], listing: str, now: datetime, restored_at: datetime | None = None
+) -> ReconcilePass | None:
+    """Return the pass to resume: the newest of that listing, if it is neither finished nor too old.
+
+    A pass from before a restore of the lake is not resumed: changes of keys before its cursor were lost.
+    """
+    passes = select_since(passes, restored_at)
     newest = max((p for p in passes if p.listing == listing), key=lambda p: p.started_at, default=None)
     if newest is None or newest.finished_at is not None or now - newest.started_at >= RESUMABLE:
         return None
     return newest
+
+
+def select_since(passes: Iterable[ReconcilePass], restored_at: datetime | None) -> list[ReconcilePass]:
+    """Return passes that began since a restore of the lake; all for a lake that was not restored."""
+    return [p for p in passes if restored_at is None or p.started_at >= restored_at]
 
 
 def find_last_finished(passes: Iterable[ReconcilePass]) -> ReconcilePass | None:

@@ -88,7 +88,8 @@ class Listing:
 class ReconcileOptions:
     """`settle` None: every object counts as settled. `include_existing` False excludes objects that existed
     before the first pass. `checkpoint_objects`: maximum number of keys between two saves of the cursor.
-    `captured_until`: notifications sent later may still wait in the queue; None: none waits.
+    `captured_until`: notifications sent later may still wait in the queue; None: none waits. `restored_at`:
+    earlier passes are not resumed.
     """
 
     settle: timedelta | None = timedelta(seconds=60)
@@ -97,6 +98,7 @@ class ReconcileOptions:
     max_batch_events: int = 5_000
     dry_run: bool = False
     captured_until: datetime | None = None
+    restored_at: datetime | None = None
 
 
 OnDifference = Callable[[Decision, Comparison], None]
@@ -145,7 +147,8 @@ class Reconciler:
 
     def _begin(self, past: list[ReconcilePass]) -> ReconcilePass:
         listing, now = self._listing, self._clock.now()
-        unfinished = None if self._options.dry_run else find_unfinished(past, listing.name, now)
+        since = self._options.restored_at
+        unfinished = None if self._options.dry_run else find_unfinished(past, listing.name, now, since)
         if unfinished:
             log.info("resuming interrupted reconcile", after=unfinished.cursor)
             return unfinished

@@ -5,6 +5,7 @@ from headwater.lake.damage.checking import (
     FileCheck,
     build_corruption_error,
     check_files,
+    compare_files,
     ensure_intact,
 )
 from headwater.lake.damage.promises import SkippedBlocks
@@ -15,5 +16,6 @@ __all__ = [
     "SkippedBlocks",
     "build_corruption_error",
     "check_files",
+    "compare_files",
     "ensure_intact",
 ]

@@ -4,7 +4,7 @@ Hudi treats a truncated log file as an aborted write and skips it silently. Read
 and a compaction makes the loss permanent. Each commit records the length of its files.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -119,7 +119,7 @@ def _compare_files(address: TableAddress, *, archived: bool, contents: bool) -> 
         promises.add(instant, metadata)
     # Read the timeline first: files that are written concurrently are not expected yet.
     stored = {file.path: file.size for file in timeline.folder.list_data_files()}
-    damaged = [one for file in promises.files if (one := _compare(file, stored.get(file.path)))]
+    damaged = list(compare_files(promises.files, stored))
     if contents:
         known = {one.path for one in damaged}
         damaged += _read_contents(
@@ -132,6 +132,11 @@ def _compare_files(address: TableAddress, *, archived: bool, contents: bool) -> 
         skipped=tuple(one for one in promises.skipped if one.instant in active),
         problems=tuple(problems),
     )
+
+
+def compare_files(promised: Sequence[PromisedFile], stored: Mapping[str, int]) -> tuple[CorruptFile, ...]:
+    """Return promised files that are absent or have another size; `stored` are sizes in bytes by path."""
+    return tuple(one for file in promised if (one := _compare(file, stored.get(file.path))))
 
 
 def _compare(file: PromisedFile, found: int | None) -> CorruptFile | None:

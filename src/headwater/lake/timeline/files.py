@@ -18,6 +18,7 @@ LAYOUT = 2
 """The timeline layout version since Hudi 1.0; earlier layouts lack completion times."""
 Metadata = Mapping[str, Any]
 _AVRO = b"Obj\x01"
+_VERSION = "_version_"
 _NAMES = ("instantTime", "completionTime", "action")
 # Threads hide the latency of object stores; local disks are not slowed down.
 _READERS = 16
@@ -158,15 +159,23 @@ class FileReader:
 
     @cached_property
     def _archive(self) -> list[bytes]:
-        """The files of the latest manifest: older files may have been merged into newer ones."""
+        return [self._files.read(file.path) for file in self.list_archive_files()[2:]]
+
+    def list_archive_files(self) -> list[StoredFile]:
+        """List the files of the archive's latest version: the one that names the version, the manifest, and
+        the files of the manifest. Other files there have been merged into newer ones. Empty for no archive.
+        """
         folder = f"{self._folder}/{self._properties.read('history_path', 'history')}"
-        if "_version_" not in self._files.list_sizes(folder):
+        sizes = self._files.list_sizes(folder)
+        if _VERSION not in sizes:
             return []
-        version = self._files.read(f"{folder}/_version_").decode().strip()
+        version = self._files.read(f"{folder}/{_VERSION}").decode().strip()
         if not version.isdigit():
             return []
-        manifest = json.loads(self._files.read(f"{folder}/manifest_{int(version)}"))
-        return [self._files.read(f"{folder}/{file['fileName']}") for file in manifest["files"]]
+        name = f"manifest_{int(version)}"
+        manifest = json.loads(self._files.read(f"{folder}/{name}"))
+        names = [_VERSION, name, *(file["fileName"] for file in manifest["files"])]
+        return [StoredFile(f"{folder}/{name}", sizes.get(name, 0)) for name in names]
 
 
 class FileTimeline(Timeline):
@@ -183,6 +192,10 @@ class FileTimeline(Timeline):
     def read_plans(self, instants: Iterable[Instant]) -> dict[Instant, Metadata | LakeError | None]:
         """Return the plan of each action, an error if unreadable, or None if there is no plan."""
         return self._files.read_plans(instants)
+
+    def list_archive_files(self) -> list[StoredFile]:
+        """See `FileReader.list_archive_files`."""
+        return self._files.list_archive_files()
 
     def find_earliest_retained(self, *, archived: bool = False) -> str:
         """Return the requested time of the oldest commit that the latest clean retains; empty without cleans.

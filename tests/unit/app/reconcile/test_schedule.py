@@ -16,7 +16,7 @@ from headwater.app.reconcile.schedule import (
     is_caught_up,
 )
 from headwater.capture.reconcile import ReconcilePass
-from headwater.capture.reconcile.passes import START, find_unfinished
+from headwater.capture.reconcile.passes import START, find_unfinished, select_since
 from headwater.config.source import ReconcileConfig
 from headwater.errors import HeadwaterError, SourceUnavailableError
 from headwater.observability.clock import ManualClock
@@ -179,3 +179,12 @@ def test_only_the_newest_unfinished_listing_of_today_is_resumed(newest: dict[str
     older = build_pass(NOW - timedelta(days=3), finished_at=None)
     last = replace(build_pass(NOW - timedelta(hours=2)), **newest)
     assert (find_unfinished([older, last], "listing", NOW) is not None) == found
+
+
+def test_a_pass_from_before_a_restore_is_not_resumed_and_does_not_count_as_done() -> None:
+    begun = build_pass(NOW - timedelta(hours=2), finished_at=None)
+    before, after = NOW - timedelta(hours=3), NOW - timedelta(hours=1)
+    assert find_unfinished([begun], "listing", NOW, before) == begun
+    assert find_unfinished([begun], "listing", NOW, after) is None
+    assert select_since([begun], after) == []
+    assert select_since([begun], None) == [begun]

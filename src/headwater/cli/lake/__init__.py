@@ -1,0 +1,1 @@
+"""Commands on a lake as a whole."""
