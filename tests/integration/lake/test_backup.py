@@ -16,7 +16,7 @@ from headwater.demo.emulator import REGION
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.pipeline import Pipeline
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1_800)]
 
 OFTEN = {"hoodie.clean.trigger.max.commits": "1"}
 # Shop's files are cleaned right after the next commit, the others' are kept: a state of the past can be read.
