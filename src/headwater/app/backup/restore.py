@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -183,9 +183,7 @@ def restore_lake(
     manifest, files = restore.verify()
     if not dry_run:
         restore.check_empty()
-        with ExitStack() as stack:
-            with restore.lake.explained(writes=True):
-                stack.enter_context(hold_for_command(settings, "restore"))
+        with hold_for_command(settings, "restore"):
             restore.write(manifest, files)
     return restore.build_report(manifest, time.monotonic() - started)
 

@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 import structlog
 
 from headwater.errors import TableBusyError
+from headwater.lake.file_store import explain_store_failure
 from headwater.lake.writers.lease import (
     Lease,
     Role,
@@ -97,7 +98,7 @@ class WriterLease:
         """Acquire the lease, renew it in the background and release it at the end.
 
         Raises `TableBusyError` if a conflicting writer is active for longer than `patience`, or when `stop`
-        is set.
+        is set; `LakeError` if the lease cannot be written.
         """
         try:
             self._store = LeaseStore(self._lake, self._options)
@@ -108,7 +109,10 @@ class WriterLease:
             yield self
             return
         try:
-            self._enter(self._store, patience, stop or threading.Event())
+            try:
+                self._enter(self._store, patience, stop or threading.Event())
+            except OSError as error:
+                raise explain_store_failure(self._lake, error) from error
             self._thread = threading.Thread(
                 target=self._renew, args=(self._store,), name="writer-lease", daemon=True
             )
@@ -119,8 +123,15 @@ class WriterLease:
             self._changed.set()
             if self._thread is not None:
                 self._thread.join()
+            self._remove(self._store)
+
+    def _remove(self, store: LeaseStore) -> None:
+        try:
             with self._lock:
-                self._store.remove(self._lease.token)
+                store.remove(self._lease.token)
+        except OSError as error:
+            # It expires by itself, and must not replace the error that ended the work.
+            log.warning("lease not removed", lake=self._lake, error=str(error))
 
     def check(self) -> None:
         """Raise `TableBusyError` if another process has treated this one as dead."""

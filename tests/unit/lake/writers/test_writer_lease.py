@@ -13,7 +13,7 @@ from threading import Timer
 
 import pytest
 
-from headwater.errors import TableBusyError
+from headwater.errors import LakeError, TableBusyError
 from headwater.lake.layout import writers_path
 from headwater.lake.writers.lease_store import LeaseStore
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
@@ -186,10 +186,31 @@ def test_a_standby_outlives_an_outage_of_the_storage(tmp_path, monkeypatch):
     assert find_leases(tmp_path) == []
 
 
-def test_a_failing_storage_is_an_error_when_nobody_waits(tmp_path, monkeypatch):
+@pytest.mark.parametrize("method", ["write", "read_others"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("service unavailable", "service unavailable"),
+        ("When creating key: AWS Error NO_SUCH_BUCKET during PutObject", "the bucket does not exist"),
+        ("When creating key: AWS Error ACCESS_DENIED during PutObject", "access denied"),
+    ],
+)
+def test_a_failing_storage_is_an_error_when_nobody_waits(tmp_path, monkeypatch, method, text, said):
     def fail(store, mine):
+        raise OSError(text)
+
+    monkeypatch.setattr(LeaseStore, method, fail)
+    with pytest.raises(LakeError, match=said) as raised:
+        enter(tmp_path)
+    assert raised.value.hint
+    assert find_leases(tmp_path) == []
+
+
+def test_a_lease_that_cannot_be_removed_hides_no_other_error(tmp_path, monkeypatch):
+    def fail(store, token):
         raise OSError("service unavailable")
 
-    monkeypatch.setattr(LeaseStore, "read_others", fail)
-    with pytest.raises(OSError, match="service unavailable"):
-        enter(tmp_path)
+    monkeypatch.setattr(LeaseStore, "remove", fail)
+    lease = WriterLease(str(tmp_path), {}, Intent("run", "a run", ("orders",)))
+    with pytest.raises(KeyError, match="the cause"), lease.entered(AT_ONCE):
+        raise KeyError("the cause")
