@@ -20,6 +20,7 @@ from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch, record_part
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
+from headwater.app.reconcile.after_restore import ensure_reconciled
 from headwater.app.roles import Roles, choose_roles
 from headwater.app.scope import rename_moved
 from headwater.app.services.events_clustering import EventsClustering
@@ -231,6 +232,8 @@ class Run:
         spark = app.spark
         self._session_part.note("up")
         check_usable_lake(app.settings, app.events)
+        if capture:
+            ensure_reconciled(app)
         if self._roles.list_shared(app.settings):
             self._share_tables()
         self._on_session()

@@ -198,8 +198,8 @@ def iter_next_steps(settings: Settings, manifest: Manifest) -> Iterator[str]:
     if settings.source.clean_source in ("move", "delete"):
         yield (
             f"objects that `clean_source: {settings.source.clean_source}` removed after {since} count as "
-            "removed by their owner, and mirrors retract their rows; inspect them first: "
-            "headwater reconcile --dry-run"
+            "removed by their owner, and mirrors retract their rows. `headwater run` refuses the lake until "
+            "`headwater reconcile` has finished; inspect it first: headwater reconcile --dry-run"
         )
     if settings.search is not None:
         yield "the search index is not part of a backup: headwater index build"
