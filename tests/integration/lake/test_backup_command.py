@@ -78,7 +78,7 @@ def test_a_backup_in_a_bucket_is_restored_into_another_bucket(
     commands.run("backup", "copy").expect(0)
     lake = ("--set", f"lake=s3a://{bucket}/lake", "--set", f"lake_storage.endpoint={emulator.endpoint}")
     missing = commands.run(*lake, "restore", "copy").expect(1)
-    assert f"s3://{bucket}/lake: the bucket does not exist" in missing.stderr
+    assert f"s3a://{bucket}/lake: the bucket does not exist" in missing.stderr
     emulator.clients.s3.create_bucket(Bucket=bucket)
     done = commands.read("backup", f"s3://{bucket}/one", *where)
     assert commands.read("backup", f"s3://{bucket}/one", *where)["copied_files"] == 0
