@@ -81,7 +81,8 @@ def test_signal_during_a_batch_ends_the_run_in_order(pipeline, number, to_group)
 
 
 def test_signal_to_the_group_while_the_jvm_starts(pipeline):
-    with started(pipeline, "run") as running:
+    # A slow machine starts the JVM and completes a batch in more than the 25 seconds of the default.
+    with started(pipeline, "--set", "stop_timeout=55s", "run") as running:
         running.wait_until(lambda: find_session_leaders(running), "a JVM that starts")
         running.signal_group(signal.SIGTERM)
         run = running.finish(STOP_SECONDS).expect(0)
