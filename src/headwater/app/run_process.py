@@ -82,6 +82,7 @@ class RunProcess:
         while True:
             report = self._run(app, metrics, once=False)
             settings = reloader.take()
+            # Asked last: `take` may have cleared a `stop` that its handler had set.
             if settings is None or events.was_asked.is_set():
                 return report
             if self._unended:
@@ -93,10 +94,6 @@ class RunProcess:
             self._board.add(SESSION)
             if metrics is not None:
                 metrics.forget_gauges()
-            events.stop.clear()
-            if events.was_asked.is_set():
-                # Its handler may have set `stop` just before.
-                return report
             app = first.with_settings(settings)
 
     def _check(self, settings: Settings) -> None:

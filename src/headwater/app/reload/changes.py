@@ -1,6 +1,6 @@
 """`Changes`: which keys of the configuration differ, and which of them a running process can apply. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -38,9 +38,10 @@ class Changes:
 
 
 def find_changes(old: Settings, new: Settings) -> Changes:
-    """Compare two configurations."""
+    """Compare two configurations. Another type of source is fixed as a whole."""
     changed = sorted(_iter_changed(_dump(old), _dump(new)))
-    fixed = tuple(key for key in changed if _is_fixed(key))
+    whole = (*FIXED, "source") if "source.type" in changed else FIXED
+    fixed = tuple(key for key in changed if _is_below(key, whole))
     return Changes(tuple(key for key in changed if key not in fixed), fixed)
 
 
@@ -78,5 +79,5 @@ def _is_section(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, dict)
 
 
-def _is_fixed(key: str) -> bool:
-    return any(key == fixed or key.startswith(f"{fixed}.") for fixed in FIXED)
+def _is_below(key: str, sections: Collection[str]) -> bool:
+    return any(key == section or key.startswith(f"{section}.") for section in sections)

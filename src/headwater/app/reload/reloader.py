@@ -61,9 +61,15 @@ class Reloader:
             self._requested.set()
 
     def take(self) -> Settings | None:
-        """Return the configuration to continue with, once; None if the run ended for another reason."""
+        """Return the configuration to continue with, once, and clear `stop`.
+
+        None if the run ended for another reason; then `stop` stays set.
+        """
+        # With the lock, so that a reload in between is neither lost nor taken for the end of the process.
         with self._lock:
             taken, self._next = self._next, None
+            if taken is not None:
+                self._stop.clear()
             return taken
 
     def _work(self) -> None:
@@ -75,7 +81,12 @@ class Reloader:
             try:
                 self._reload()
             except HeadwaterError as error:
-                self._note_failure(error)
+                self._note_failure(error.message, error.hint)
+            except Exception as error:
+                # The thread must outlive it: the next reload may succeed.
+                log.exception("reload failed unexpectedly")
+                text = f"unexpected {type(error).__name__}: {error}"
+                self._note_failure(text, "this is a bug in headwater: please report it with the log")
 
     def _reload(self) -> None:
         loaded = self._load()
@@ -97,11 +108,9 @@ class Reloader:
             self._settings = self._next = new
             self._stop.set()
 
-    def _note_failure(self, error: HeadwaterError) -> None:
-        log.error(
-            "reload failed; the run continues with its configuration", error=error.message, hint=error.hint
-        )
+    def _note_failure(self, error: str, hint: str | None) -> None:
+        log.error("reload failed; the run continues with its configuration", error=error, hint=hint)
         if self._metrics:
             self._metrics.set("config_reload_successful", 0)
         if self._board:
-            self._board.add(CONFIGURATION).retry(f"reload failed: {error.message}")
+            self._board.add(CONFIGURATION).retry(f"reload failed: {error}")

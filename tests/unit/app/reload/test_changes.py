@@ -41,12 +41,13 @@ def build(**changes: Any) -> Settings:
         ({"spark": {"driver_memory": "3g"}, "lake": "s3a://lake/other"}, (), ("lake", "spark.driver_memory")),
         (
             {"source": {"type": "local", "path": "/landing"}},
+            (),
             # What the other type has and has not, too.
             (
-                *("source.clean_source_tags", "source.notifications", "source.prefix", "source.queue"),
-                *("source.resources", "source.settle_seconds"),
+                *("source.bucket", "source.clean_source_tags", "source.file_system_scheme"),
+                *("source.notifications", "source.path", "source.prefix", "source.queue"),
+                *("source.resources", "source.settle_seconds", "source.type"),
             ),
-            ("source.bucket", "source.file_system_scheme", "source.path", "source.type"),
         ),
     ],
 )

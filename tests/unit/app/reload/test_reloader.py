@@ -28,7 +28,7 @@ class Rig:
         self.stop, self.requested = threading.Event(), threading.Event()
         self.board, self.registry = PartBoard(), CollectorRegistry()
         self.file: Settings | HeadwaterError = build(orders="*.json")
-        self.unusable: HeadwaterError | None = None
+        self.unusable: Exception | None = None
         self.checked: list[Settings] = []
 
     def load(self) -> Settings:
@@ -63,9 +63,12 @@ def test_the_run_continues_with_what_the_file_says_then() -> None:
         assert reloader.take() is None
         rig.requested.set()
         assert rig.stop.wait(10)
-        assert (reloader.take(), reloader.take()) == (new, None)
-        # The next one is compared with what the run has now.
+        assert (reloader.take(), rig.stop.is_set()) == (new, False)
+        # Without a reload, `stop` is for somebody else.
+        rig.stop.set()
+        assert (reloader.take(), rig.stop.is_set()) == (None, True)
         rig.stop.clear()
+        # The next one is compared with what the run has now.
         rig.requested.set()
         wait_until(lambda: not rig.requested.is_set(), "the request to be seen")
         rig.file = build(users="*.csv", orders="*.json")
@@ -94,6 +97,19 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_reported_until_it_is_
         wait_until(lambda: rig.read_metric() == 1, "the end of the failure")
         wait_until(lambda: rig.read_part() == ("waiting", ""), "the end of the failure")
     assert not rig.stop.is_set()
+
+
+def test_an_unexpected_error_is_reported_and_the_next_reload_succeeds() -> None:
+    rig = Rig()
+    rig.file, rig.unusable = build(users="*.csv"), RuntimeError("a bug")
+    with rig.working() as reloader:
+        rig.requested.set()
+        wait_until(lambda: rig.read_part() is not None, "the failure")
+        assert rig.read_part() == ("retrying", "reload failed: unexpected RuntimeError: a bug")
+        rig.unusable = None
+        rig.requested.set()
+        assert rig.stop.wait(10)
+        assert reloader.take() == rig.file
 
 
 def test_what_cannot_change_is_kept() -> None:
