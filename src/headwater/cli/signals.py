@@ -1,6 +1,7 @@
 """Signals that end a command: SIGTERM and SIGINT set an event, and a deadline ends the process.
 
-SIGHUP may ask for a reload instead.
+SIGHUP may ask for a reload instead. The handlers only put the signal into a queue, and a thread acts on it: Python
+runs handlers in the main thread, which may hold the very lock that setting an event or starting a thread needs.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from types import FrameType
 
 from headwater.cli.rendering import render_error
@@ -32,6 +34,10 @@ class StopSignals:
         self._deadline.daemon = True
         self._handled = [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if on_hangup else [])]
         self._before = {number: signal.getsignal(number) for number in self._handled}
+        # The one queue whose `put` may interrupt a `put` of the same thread.
+        self._received: SimpleQueue[int | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._act, name="signals", daemon=True)
+        self._thread.start()
 
     def arm(self) -> None:
         """Set the handlers. PySpark sets its own for SIGINT when a session starts: call it again then."""
@@ -39,23 +45,29 @@ class StopSignals:
             signal.signal(number, self._handle)
 
     def disarm(self) -> None:
-        """Restore the handlers from before."""
-        self._deadline.cancel()
+        """Restore the handlers from before, and act on the signals received until then."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        self._received.put(None)
+        self._thread.join()
+        self._deadline.cancel()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
-        if (
-            number == signal.SIGHUP
-            and self._on_hangup
-            and not (self._began_in_terminal and not _has_terminal())
-        ):
-            self._on_hangup()
-        elif not self.was_asked.is_set():
-            self.was_asked.set()
-            self._stop.set()
-            self._deadline.start()
+        self._received.put(number)
+
+    def _act(self) -> None:
+        while (number := self._received.get()) is not None:
+            if (
+                number == signal.SIGHUP
+                and self._on_hangup
+                and not (self._began_in_terminal and not _has_terminal())
+            ):
+                self._on_hangup()
+            elif not self.was_asked.is_set():
+                self.was_asked.set()
+                self._stop.set()
+                self._deadline.start()
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def test_services_maintain_derived_tables(spark: SparkSession, tmp_path: Path, s
         lake.put_rows("1.json", [product(1, f"mug {number}"), product(2, "kettle", sold=number % 2 == 0)])
         lake.flow()
     app = App(lake.settings, spark=spark)
-    assert list_served(app, ()) == ["titles"]
+    assert list_served(lake.settings, ()) == ["titles"]
     report = ServicesWorker(app, ["titles"]).run_pass()
     assert report.failures == {}
     assert [len(done.compacted.instants) for done in report.done if done.compacted] == [1]

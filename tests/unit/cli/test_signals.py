@@ -37,6 +37,28 @@ def test_signal_asks_to_stop_and_nothing_is_left_behind(number):
     )
 
 
+class Guarded(threading.Event):
+    """An event as the main thread meets it on its way into `wait`: the lock that `set` needs is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = threading.Lock()
+
+    def set(self) -> None:
+        with self.held:
+            super().set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_that_interrupts_the_main_thread_with_a_lock_held_blocks_nothing(number: int) -> None:
+    stop, reload = Guarded(), Guarded()
+    with stop_on_signals(stop, on_hangup=reload.set):
+        with stop.held, reload.held:
+            os.kill(os.getpid(), number)
+            time.sleep(0.01)
+        wait_until((reload if number == signal.SIGHUP else stop).is_set, "the signal")
+
+
 def test_handlers_are_taken_back_from_whoever_replaced_them():
     stop = threading.Event()
     before = signal.getsignal(signal.SIGINT)
