@@ -34,6 +34,7 @@ HeadwaterError                exit code 1
 │   └── ObjectUnavailableError    (retryable) 5xx, timeout
 ├── IngestError               1  a data table's batch failed
 │   ├── BacklogError          1  (retryable) table services are too far behind for another batch
+│   ├── ObjectsChangedError   1  (retryable) objects had to be read again, and have changed
 │   ├── DefectError           1  an unexpected exception; retried, and reported at once
 │   ├── NewColumnsError       1  objects have new columns, and the table is set to fail then
 │   ├── TransformError        1  a transform of the table fails
@@ -240,6 +241,12 @@ class IngestError(HeadwaterError):
 
 class BacklogError(IngestError):
     """A table's compactions or clusterings are too far behind: its next batch waits for them."""
+
+    retryable = True
+
+
+class ObjectsChangedError(IngestError):
+    """An executor ended with records it had read, and their objects have changed since."""
 
     retryable = True
 

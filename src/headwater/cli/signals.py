@@ -1,7 +1,8 @@
 """Signals that end a command: SIGTERM and SIGINT set an event, and a deadline ends the process.
 
-SIGHUP may ask for a reload instead. The handlers only put the signal into a queue, and a thread acts on it: Python
-runs handlers in the main thread, which may hold the very lock that setting an event or starting a thread needs.
+SIGHUP may ask for a reload instead. The handlers only put the signal into a queue, and a thread acts on it:
+Python runs handlers in the main thread, which may hold the very lock that setting an event or starting a
+thread needs.
 """
 
 import os

@@ -11,7 +11,9 @@ from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Records, scan_records
+from headwater.ingest.reading.recomputation import fail_if_changed
 from headwater.ingest.reading.resolution import FindIngested, ReadRequest, SeenObject, resolve_reads
+from headwater.lake.executors import has_executors
 
 ReadObjects = Callable[[Sequence[ReadRequest]], Records]
 
@@ -46,7 +48,7 @@ def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: 
         raise
     samples = [(entry.outcome.stored, entry.sample) for entry in resolved if entry.sample]
     return BatchRead(
-        reduce(DataFrame.unionByName, reads.frames) if reads.frames else None,
+        reduce(DataFrame.unionByName, reads.records) if reads.records else None,
         tuple((entry.object_index, entry.outcome) for entry in resolved),
         tuple(reads.frames),
         tuple(sorted(samples, key=lambda found: found[0].position)),
@@ -55,11 +57,15 @@ def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: 
 
 
 class _Reads:
-    """Reads objects into frames, which it keeps. `bad` is None if there are too many."""
+    """Reads objects into frames, which it keeps; `records` are their rows.
+
+    `bad` is None if there are too many.
+    """
 
     def __init__(self, read: ReadObjects) -> None:
         self._read = read
         self.frames: list[DataFrame] = []
+        self.records: list[DataFrame] = []
         self.bad: list[Row] | None = []
 
     def fetch(self, requests: Sequence[ReadRequest]) -> Mapping[int, SeenObject]:
@@ -68,5 +74,7 @@ class _Reads:
             records.frame.persist(StorageLevel.MEMORY_AND_DISK)
         self.frames.append(records.frame)
         seen = scan_records(records)
+        can_be_lost = not records.is_at_hand and has_executors(records.frame.sparkSession)
+        self.records.append(fail_if_changed(records.frame, seen.objects) if can_be_lost else records.frame)
         self.bad = None if self.bad is None or seen.bad is None else [*self.bad, *seen.bad]
         return seen.objects
