@@ -31,6 +31,7 @@ BENCHMARKS = (
     "mirror_overwrite",
     "ledger_cost",
     "cost_slope",
+    "ledger_restart",
     "skipping",
     "fold",
     "deduplication",

@@ -47,6 +47,7 @@ BUGS: dict[str, str] = {
     "rejects_after_commit": "unusable objects are written to quarantine after the data commit",
     "ledger_before_commit": "the ledger is written before the rows",
     "catch_up_skipped": "after a crash the ledger is not brought up to the commits",
+    "stale_copy_used": "a machine continues with its copy of the ledger as it was when another one took over",
     "outcomes_not_carried": "a commit carries no outcomes of batches that made no rows",
     "state_kept_after_failure": "after a failed commit the table does not look what it holds now",
     # clean_source

@@ -10,6 +10,7 @@ from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.accounting import QUARANTINED
+from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.state_text import format_state
 from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry
@@ -285,7 +286,7 @@ class Watch:
         kept = {row.state.object_id: row.state for row in self._lake.ledger.peek() if row.table == kind}
         rebuilt = RebuiltLedger()
         table = self._lake.data[kind]
-        ledger = build_table_ledger(kind, rebuilt, table, process.events, lambda: 0.0, NO_BUGS)
+        ledger = build_table_ledger(kind, rebuilt, table, process.events, LocalStates(), lambda: 0.0, NO_BUGS)
         ledger.find_states(())
         if kept != rebuilt.states:
             wrong = next(o for o in {**kept, **rebuilt.states} if kept.get(o) != rebuilt.states.get(o))

@@ -18,6 +18,7 @@ from simulator.outside.crash import Crashes, ProcessDied
 from simulator.outside.hudi import HudiTable
 from simulator.outside.queue import QueueLimits, SimulatedQueue
 from simulator.product.data_rows import TableKind
+from simulator.product.ledger import Machines
 from simulator.product.pipeline import SimulatedPipeline
 from simulator.product.process import Outside, Process, build_lake
 from simulator.scenario import Scenario, Step
@@ -61,7 +62,13 @@ class World:
         self.watch = Watch(self.bucket, self.store, self.lake, self.queue)
         self.watch.on_note = self._note
         self._outside = Outside(
-            self.bucket, self.store, self.queue, self.clock, self.crashes, self.channel.notify
+            self.bucket,
+            self.store,
+            self.queue,
+            self.clock,
+            self.crashes,
+            self.channel.notify,
+            Machines(scenario.tables),
         )
         self._handlers = self._build_handlers()
         self.is_lossy = False

@@ -19,6 +19,7 @@ from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app
 from benchmarks.rig.folders import run_batches, write_files
+from benchmarks.rig.known_objects import commit_first
 from benchmarks.rig.orders import announce_files, announce_removal
 from benchmarks.sizes import sized
 from headwater.app import App
@@ -54,7 +55,7 @@ def run() -> BenchmarkResult:
 def measure(app: App, landing: Path, lake: Path, known: int) -> float:
     """Median seconds of a batch beside a ledger that knows so many objects."""
     own = App(app.settings.model_copy(update={"lake": str(lake)}), spark=app.spark)
-    fill_ledger(own.stores.ledger, known)
+    fill_ledger(own.stores.ledger, known, commit_first(own, landing))
     pipeline = own.build_pipeline("orders")
     seconds = []
     for at in range(BATCHES):
@@ -72,10 +73,9 @@ def measure(app: App, landing: Path, lake: Path, known: int) -> float:
     return statistics.median(seconds[1:])
 
 
-def fill_ledger(ledger: Ledger, known: int) -> None:
+def fill_ledger(ledger: Ledger, known: int, watermark: Watermark) -> None:
     """Write as many states as `known`, of objects of another prefix."""
     states = iter_states(known)
-    watermark = replace(Watermark(), commit="0" * 17)
     for _ in range(math.ceil(known / _STATES_A_COMMIT)):
         ledger.write("orders", list(islice(states, _STATES_A_COMMIT)), watermark)
 

@@ -35,7 +35,8 @@ from headwater.sources.memory.lister import MemoryLister
 
 SIZES = sized((100_000, 1_000_000), (100, 1_000))
 TABLES = {"orders": {"path": "known/*.json", "mode": "mirror"}}
-_STATES_A_COMMIT = 100_000
+_STATES_A_COMMIT = 1_000_000
+_NEWEST = Watermark(commit="9" * 17)
 _TIME = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
 
@@ -107,11 +108,11 @@ def main(size: int) -> None:
     print(json.dumps({"speed": size / seconds, "memory": peak, "broken": broken}))
 
 
-def fill_ledger(app: App, size: int) -> None:
+def fill_ledger(app: App, size: int, watermark: Watermark = _NEWEST) -> None:
     """A state for each object; Spark makes them, so that Python's memory does not grow by it."""
     bucket = find_folder(app)
     number = "lpad(cast(id as string), 8, '0')"
-    frame = app.spark.range(size).selectExpr(
+    columns = (
         "'orders' as `table`",
         "md5(cast(id as string)) as object_id",
         "'local' as provider",
@@ -133,7 +134,9 @@ def fill_ledger(app: App, size: int) -> None:
         "'' as instant",
         "timestamp'2026-05-01 00:00:00' as first_seen",
     )
-    app.stores.ledger.write_frame("orders", frame, Watermark(commit="9" * 17))
+    for first in range(0, size, _STATES_A_COMMIT):
+        frame = app.spark.range(first, min(size, first + _STATES_A_COMMIT)).selectExpr(*columns)
+        app.stores.ledger.write_frame("orders", frame, watermark)
 
 
 def find_folder(app: App) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from headwater.capture.position import Position
 from headwater.capture.reconcile.newest_state import TableObservation
+from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.outcome_log import OUTCOMES_KEY, encode_outcomes
 from headwater.ingest.ledger.protocol import CommittedTable, EventLog, WritableStates
 from headwater.ingest.ledger.state_text import format_state
@@ -27,6 +28,20 @@ class LedgerRow(NamedTuple):
 
     table: str
     state: LedgerEntry
+
+
+class Machines:
+    """Three machines, each with its own copies of the ledger. Every process starts on one of them."""
+
+    def __init__(self, tables: Collection[TableKind]) -> None:
+        self._copies = [{kind: LocalStates() for kind in tables} for _ in range(3)]
+        self._starts = 0
+
+    def take(self) -> Mapping[TableKind, LocalStates]:
+        """Returns the copies of the machine on which the next process starts."""
+        self._starts += 1
+        # 0 0 2 0 0 1: a copy is as old as the last process, or as the one before another machine's.
+        return self._copies[0 if self._starts % 3 else 1 + self._starts // 3 % 2]
 
 
 class SimulatedLedger:
@@ -96,12 +111,13 @@ def build_table_ledger(
     ledger: WritableStates,
     table: CommittedTable,
     events: EventLog,
+    local: LocalStates,
     clock: Callable[[], float],
     bugs: Bugs,
 ) -> TableLedger:
     """Builds the real ledger on simulated tables."""
     build = _SpoiltLedger if bugs else TableLedger
-    found = build(name, ledger, table, events, clock)
+    found = build(name, ledger, table, events, local, clock)
     if isinstance(found, _SpoiltLedger):
         found.bugs = bugs
     return found
@@ -146,6 +162,12 @@ class _SpoiltLedger(TableLedger):
         return built | (
             {OUTCOMES_KEY: encode_outcomes(outcomes)} if "outcomes_not_carried" in self.bugs else {}
         )
+
+    def _follow(self, known: Watermark | None, end: Watermark) -> bool:
+        if "stale_copy_used" in self.bugs and known is not None:
+            self._local.put((), end)
+            return True
+        return super()._follow(known, end)
 
     def _catch_up(self, watermark: Watermark) -> None:
         if "catch_up_skipped" not in self.bugs:

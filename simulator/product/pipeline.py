@@ -8,6 +8,7 @@ from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.config.table import TableConfig
+from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.decision import Decision
@@ -63,6 +64,7 @@ class Surroundings:
     crashes: Crashes
     bugs: Bugs
     watch: Watcher
+    disk: Mapping[TableKind, LocalStates]
 
 
 class SimulatedRejects:
@@ -123,7 +125,13 @@ class SimulatedPipeline(TablePipeline[ReadBatch]):
 
         def build_ledger() -> TableLedger:
             return build_table_ledger(
-                kind, shared.ledger, table, shared.events, shared.clock.monotonic, shared.bugs
+                kind,
+                shared.ledger,
+                table,
+                shared.events,
+                shared.disk[kind],
+                shared.clock.monotonic,
+                shared.bugs,
             )
 
         rows = SimulatedRows(

@@ -20,7 +20,7 @@ from simulator.product.capture import SimulatedCapture
 from simulator.product.cleaning import CleanContext, SimulatedCleaning
 from simulator.product.data_rows import DataRow, TableKind
 from simulator.product.events_table import EventRow, SimulatedEventsTable
-from simulator.product.ledger import LedgerRow, SimulatedLedger, find_seen
+from simulator.product.ledger import LedgerRow, Machines, SimulatedLedger, find_seen
 from simulator.product.pipeline import SimulatedPipeline, Surroundings, Watcher
 from simulator.product.reconcile import SimulatedEventLog, SimulatedReconcile
 from simulator.scenario import Scenario
@@ -62,6 +62,7 @@ class Outside:
     clock: SimulatedClock
     crashes: Crashes
     notify: Callable[[Record], None]
+    machines: Machines
 
 
 class Process:
@@ -94,6 +95,7 @@ class Process:
             crashes,
             bugs,
             watch,
+            outside.machines.take(),
         )
         limits = Limits(scenario.max_files, _MAX_BYTES)
         self.pipelines: Sequence[SimulatedPipeline] = [

@@ -19,7 +19,9 @@ from headwater.config.table import TableConfig
 from headwater.errors import PlatformError
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
+from headwater.ingest.ledger.copy_files import find_copy_file
 from headwater.ingest.ledger.ledger import Ledger
+from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
@@ -142,13 +144,18 @@ class App:
             objects=SparkObjects(name, table, records, rows.load_state, config.max_files_per_trigger),
             rows=rows,
             rejects=QuarantineRejects(name, stores.quarantine, read_clock),
-            build_ledger=partial(TableLedger, name, stores.ledger, table, stores.events),
+            build_ledger=partial(
+                TableLedger, name, stores.ledger, table, stores.events, self._build_copy(name)
+            ),
             now=read_clock,
             reach=crash_point,
         )
         policy = config.on_bad_object.model_dump(by_alias=True)
         rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
         return TablePipeline(name, rules, ports)
+
+    def _build_copy(self, name: str) -> LocalStates:
+        return LocalStates(find_copy_file(find_state_folder(self.environ), str(self.settings.lake), name))
 
     def find_config(self, name: str) -> TableConfig:
         """Return the configuration of one table, with the settings fixed when the table was created."""

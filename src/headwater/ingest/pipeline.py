@@ -124,9 +124,10 @@ class TablePipeline(Generic[ReadT]):
         return fold(events, states, self._rules.fold)
 
     def save_checkpoint(self) -> bool:
-        """Commit the offset if it is ahead by events without rows; write the ledger."""
+        """Commit the offset if it is ahead by events without rows; write the ledger, and close its copy."""
         saved = self._save_checkpoint()
         self._ledger.write()
+        self._ledger.close()
         return saved
 
     def _save_checkpoint(self) -> bool:

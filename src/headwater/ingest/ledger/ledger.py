@@ -5,7 +5,8 @@ carries the outcomes it decided (`outcome_log`).
 """
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -22,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.ingest.ledger.state_text import NAMES, TIMES, parse_state
+from headwater.ingest.ledger.state_text import LETTERS, NAMES, TIMES, parse_state
 from headwater.ingest.ledger.watermark import (
     NOTHING_KNOWN,
     NumberedWatermark,
@@ -83,13 +84,30 @@ _WATERMARKS_KEY = "marks"
 _FILTER_LIMIT = 200
 
 
+@dataclass(slots=True)
+class _Write:
+    """What one data table's thread wants to be committed."""
+
+    table: str
+    rows: pa.Table
+    watermark: Watermark
+    is_done: bool = False
+    error: Exception | None = None
+
+
 class Ledger:
-    """One table for all data tables, written from any thread; each data table has one process that writes."""
+    """One table for all data tables, written from any thread; each data table has one process that writes.
+
+    What threads want to write while a commit is running goes into the next one together: however many tables
+    there are, each waits for two commits at most.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("object_id",), ("table",))
         self._lock = threading.Lock()
+        self._waiting: list[_Write] = []
+        self._waiting_lock = threading.Lock()
         self._watermarks: dict[str, NumberedWatermark] = {}
         self._read_until = ""
 
@@ -107,19 +125,42 @@ class Ledger:
         rows = pa.table(
             [_build_column(field, table, states) for field in _ARROW_SCHEMA], schema=_ARROW_SCHEMA
         )
-        frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
-        self.write_frame(table, frame, watermark, unique_objects=True)
-
-    def write_frame(
-        self, table: str, frame: DataFrame, watermark: Watermark, *, unique_objects: bool = False
-    ) -> None:
-        """Commit rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
-        crash_point("before_ledger_commit")
+        own = _Write(table, rows, watermark)
+        with self._waiting_lock:
+            self._waiting.append(own)
         with self._lock:
-            watermarks = with_next(self._load_watermarks(), table, watermark)
-            metadata = {_WATERMARKS_KEY: format_watermarks(watermarks)}
-            self._table.write_frame(frame, metadata, unique_keys=unique_objects)
-            self._watermarks = watermarks
+            # Unless another thread has written it in the meantime.
+            if not own.is_done:
+                self._write_waiting()
+        if own.error is not None:
+            raise own.error
+
+    def _write_waiting(self) -> None:
+        with self._waiting_lock:
+            writes, self._waiting = self._waiting, []
+        error: Exception | None = None
+        try:
+            rows = pa.concat_tables(write.rows for write in writes)
+            frame = load_arrow(self._spark, rows, LEDGER_SCHEMA).coalesce(1)
+            self._commit(frame, {write.table: write.watermark for write in writes}, unique_objects=True)
+        except Exception as caught:  # every thread that waits has to hear of it
+            error = caught
+        for write in writes:
+            write.is_done, write.error = True, error
+
+    def write_frame(self, table: str, frame: DataFrame, watermark: Watermark) -> None:
+        """Commit rows of `LEDGER_SCHEMA`, all of that table. Raises `LakeError`."""
+        with self._lock:
+            self._commit(frame, {table: watermark}, unique_objects=False)
+
+    def _commit(self, frame: DataFrame, new: Mapping[str, Watermark], *, unique_objects: bool) -> None:
+        crash_point("before_ledger_commit")
+        watermarks = self._load_watermarks()
+        for table, watermark in new.items():
+            watermarks = with_next(watermarks, table, watermark)
+        metadata = {_WATERMARKS_KEY: format_watermarks(watermarks)}
+        self._table.write_frame(frame, metadata, unique_keys=unique_objects)
+        self._watermarks = watermarks
 
     def forget(self, table: str) -> None:
         """Remove all entries of a table in one commit. Raises `LakeError`."""
@@ -147,7 +188,10 @@ class Ledger:
         """Yield object id and `format_state` of all states, unordered, in constant memory."""
         frame = self.read(table)
         if frame is not None:
-            texts = frame.select("object_id", F.to_json(F.struct(*select_columns())))
+            fields = [
+                column.alias(LETTERS[name]) for name, column in zip(NAMES, select_columns(), strict=True)
+            ]
+            texts = frame.select("object_id", F.to_json(F.struct(*fields)))
             pieces = texts.repartition(self._table.count_pieces())
             yield from pieces.toLocalIterator(prefetchPartitions=True)
 

@@ -5,6 +5,8 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 import structlog
 
@@ -28,6 +30,8 @@ _EVENTS_A_PAGE = 20_000
 _FLUSH_OUTCOMES = 5_000
 _FLUSH_COMMITS = 16
 _FLUSH_SECONDS = 30.0
+# A copy that is further behind is rebuilt: it takes microseconds per object, a commit milliseconds.
+_FOLLOWED_COMMITS = 500
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class TableLedger:
         ledger: WritableStates,
         table: CommittedTable,
         events: EventLog,
+        local: LocalStates,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name = name
@@ -60,7 +65,7 @@ class TableLedger:
         self._events = events
         self._clock = clock
         self._loaded: Watermark | None = None
-        self._states: LocalStates | None = None
+        self._local = local
         self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
@@ -132,29 +137,50 @@ class TableLedger:
         newest = self._resolve_instants(carried)
         self._write(carried, Watermark(newest, self._position, self.has_unconfirmed))
 
+    def close(self) -> None:
+        """Leave the copy of the ledger to the next process; the next call opens it again."""
+        self._local.close()
+
     def _write(self, carried: Sequence[Group], watermark: Watermark) -> None:
-        outcomes = [outcome for group in carried for outcome in group.outcomes]
         local = self._open_states()
-        known = local.find({outcome.stored.event.object_id for outcome in outcomes})
-        states: dict[str, LedgerEntry] = {}
-        for group in carried:
-            for outcome in group.outcomes:
-                object_id = outcome.stored.event.object_id
-                prior = states.get(object_id) or known.get(object_id)
-                states[object_id] = apply_outcome(prior, outcome, group.instant)
-        self._ledger.write(self._name, states.values(), watermark)
-        local.put(states.values())
+        states = _apply(local, carried)
+        self._ledger.write(self._name, states, watermark)
         self._loaded = watermark
         self._groups = self._groups[-1:]
         self._recent.clear()
         for outcome in self._groups[-1].outcomes:
             self._recent[outcome.stored.event.object_id].append(outcome)
         self._unwritten_since = None
+        # Last: if it fails, the ledger has the states nevertheless.
+        local.put(states, watermark)
 
     def _open_states(self) -> LocalStates:
-        if self._states is None:
-            self._states = LocalStates(self._ledger.iter_texts(self._name))
-        return self._states
+        """Return the copy of the ledger, as of the ledger's watermark."""
+        known, watermark = self._local.open(), self._loaded or Watermark()
+        if known != watermark and not self._follow(known, watermark):
+            self._local.load(partial(self._ledger.iter_texts, self._name), watermark)
+        return self._local
+
+    def _follow(self, known: Watermark | None, end: Watermark) -> bool:
+        """Apply what the table has committed since the copy was made; False if it must be rebuilt."""
+        if known is None or not "" < known.commit < end.commit:
+            return False
+        try:
+            if not self._table.load_timeline().has_completed(known.commit):
+                return False
+            newer = iter_unwritten(self._table, self._events, known)
+            for group, watermark in islice(newer, _FOLLOWED_COMMITS):
+                if watermark.commit > end.commit:
+                    break
+                self._local.put(_apply(self._local, [group]), watermark)
+            followed = self._local.open()
+            if followed is None or followed.commit != end.commit:
+                return False
+            self._local.put((), end)
+        except LakeError as error:
+            log.warning("ledger is copied again", table=self._name, reason=error.message)
+            return False
+        return True
 
     def _resolve_instants(self, carried: Sequence[Group]) -> str:
         """Find the commits that carry the groups; return the completion time of the newest."""
@@ -198,6 +224,18 @@ class TableLedger:
                 waiting = []
         if waiting:
             self._write(waiting, watermark)
+
+
+def _apply(local: LocalStates, groups: Sequence[Group]) -> Collection[LedgerEntry]:
+    """Return the new states of the objects in committed groups, given those before them."""
+    known = local.find({outcome.stored.event.object_id for group in groups for outcome in group.outcomes})
+    states: dict[str, LedgerEntry] = {}
+    for group in groups:
+        for outcome in group.outcomes:
+            object_id = outcome.stored.event.object_id
+            prior = states.get(object_id) or known.get(object_id)
+            states[object_id] = apply_outcome(prior, outcome, group.instant)
+    return states.values()
 
 
 def iter_unwritten(

@@ -1,5 +1,6 @@
 """The ledger's own table: what was written is read again, by every way there is."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -8,10 +9,12 @@ from pyspark.sql import SparkSession
 
 from headwater.capture.position import Position
 from headwater.capture.reconcile.newest_state import TableObservation
+from headwater.errors import LakeError
 from headwater.ingest.ledger.ledger import Ledger
 from headwater.ingest.ledger.local_states import LocalStates
 from headwater.ingest.ledger.watermark import Watermark
 from headwater.ingest.planning.ledger_entry import LedgerEntry, find_observation
+from headwater.lake.table import Table
 
 WATERMARK = Watermark("20260501000000000", Position("20260501000000000", 0), has_unconfirmed=False)
 TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
@@ -47,7 +50,9 @@ def test_states_are_the_same_by_id_and_all_together(spark: SparkSession, tmp_pat
     ledger.write("other", [LedgerEntry("other", "s3", "b", "k")], WATERMARK)
     wanted = {"full": FULL, "bare": BARE}
     assert ledger.read_states("orders", ["full", "bare", "other", "nobody"]) == wanted
-    assert LocalStates(ledger.iter_texts("orders")).find(["full", "bare", "other", "nobody"]) == wanted
+    local = LocalStates()
+    local.load(lambda: ledger.iter_texts("orders"), WATERMARK)
+    assert local.find(["full", "bare", "other", "nobody"]) == wanted
 
 
 def test_a_table_that_the_ledger_does_not_know_has_no_states(spark: SparkSession, tmp_path: Path) -> None:
@@ -71,6 +76,35 @@ def test_two_processes_keep_the_watermarks_of_each_other(spark: SparkSession, tm
             "other": moved,
             "nobody": Watermark(),
         }
+
+
+def test_tables_that_write_at_the_same_time_share_commits(spark: SparkSession, tmp_path: Path) -> None:
+    ledger = Ledger(spark, str(tmp_path / "ledger"))
+    ledger.create()
+    tables = [f"table_{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(tables)) as pool:
+        list(pool.map(lambda table: ledger.write(table, [replace(FULL, key=table)], WATERMARK), tables))
+    assert len(Table(spark, str(tmp_path / "ledger")).load_timeline().commits) <= 1 + len(tables) // 2
+    for known in (ledger, Ledger(spark, str(tmp_path / "ledger"))):
+        for table in tables:
+            assert known.find_watermark(table) == WATERMARK
+            assert known.read_states(table, ["full"]) == {"full": replace(FULL, key=table)}
+
+
+def test_each_table_hears_of_a_commit_that_failed(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ledger = Ledger(spark, str(tmp_path / "file" / "ledger"))
+
+    def write(table: str) -> str:
+        try:
+            ledger.write(table, [FULL], WATERMARK)
+        except LakeError as error:
+            return error.message
+        return ""
+
+    with ThreadPoolExecutor(3) as pool:
+        heard = list(pool.map(write, ("one", "two", "three")))
+    assert all("file" in message for message in heard)
 
 
 def test_a_forgotten_table_stays_forgotten(spark: SparkSession, tmp_path: Path) -> None:
