@@ -244,7 +244,7 @@ def test_columns_are_added_and_widened(harness: Harness) -> None:
 
 def test_a_column_that_the_table_lost_goes(harness: Harness) -> None:
     harness.sync(harness.table())
-    shorter = harness.table(columns=COLUMNS[:-1])
+    shorter = harness.table(columns=StructType(COLUMNS.fields[:-1]))
     assert [(one.effect, one.name) for one in harness.sync(shorter).columns] == [("remove", "tags")]
     assert harness.sync(shorter).is_empty
 

@@ -21,6 +21,7 @@ from headwater.errors import (
     SearchError,
 )
 from headwater.rag.embedding import Embedder, build_embedder
+from headwater.rag.embedding.openai import OpenAIEmbedder
 from headwater.rag.embedding.vectors import iter_batches
 
 KEY = "sk-canary-of-the-test"
@@ -112,13 +113,10 @@ def build(request: pytest.FixtureRequest) -> Iterator[Build]:
     if kind != "openai":
         yield lambda **options: build_embedder(EmbedderConfig(type=kind, **options), {})
         return
-    built = []
+    built: list[OpenAIEmbedder] = []
 
     def build_openai(**options: object) -> Embedder:
-        config = EmbedderConfig.model_validate(
-            {"type": "openai", "endpoint": running.url, "model": "m", **options}
-        )
-        built.append(build_embedder(config, {"HEADWATER_EMBEDDING_API_KEY": KEY}))
+        built.append(build_remote(running, **options))
         return built[-1]
 
     with run_endpoint() as running:
@@ -206,9 +204,11 @@ def test_threads_share_one(build: Build) -> None:
             assert vectors == pytest.approx(expected, abs=1e-5)
 
 
-def build_remote(endpoint: Endpoint, **options: object) -> Embedder:
+def build_remote(endpoint: Endpoint, **options: object) -> OpenAIEmbedder:
     config = {"type": "openai", "endpoint": endpoint.url, "model": "m", **options}
-    return build_embedder(EmbedderConfig.model_validate(config), {"HEADWATER_EMBEDDING_API_KEY": KEY})
+    embedder = build_embedder(EmbedderConfig.model_validate(config), {"HEADWATER_EMBEDDING_API_KEY": KEY})
+    assert isinstance(embedder, OpenAIEmbedder)
+    return embedder
 
 
 def test_an_endpoint_is_asked_in_batches_with_the_key(endpoint: Endpoint) -> None:

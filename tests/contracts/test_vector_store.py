@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
-from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
@@ -138,7 +138,7 @@ def test_legs_are_answered_in_their_order(index: Index) -> None:
     assert index.search([]) == []
 
 
-FIELDS: Mapping[str, Mapping[str, FieldValue]] = {
+FIELDS: Mapping[str, dict[str, Any]] = {
     "red": {"color": "red", "price": 10, "in_stock": True, "tags": ["x", "y"]},
     "blue": {"color": "blue", "price": 20.5, "in_stock": False, "tags": ["y"]},
     "none": {},

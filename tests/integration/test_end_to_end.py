@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -20,7 +21,7 @@ from tests.fixtures.notification_bodies import s3_record
 
 pytestmark = pytest.mark.timeout(900)
 
-TABLES = {
+TABLES: dict[str, dict[str, Any]] = {
     "clicks": {"path": "clicks/**/*.json"},
     "readings": {"path": "readings/*.csv", "options": {"header": "true", "escape": '"'}},
     "items": {"path": "items/*.parquet"},
@@ -141,7 +142,7 @@ def outcome(emulator, tmp_path_factory) -> Outcome:
     return Outcome(pipeline, run, objects, poison_ids, len(repeated))
 
 
-def read_plainly(outcome: Outcome, table: str) -> list[dict[str, object]]:
+def read_plainly(outcome: Outcome, table: str) -> list[dict[Any, Any]]:
     """What the bucket holds now, by boto3, pandas and pyarrow alone."""
     folder = TABLES[table]["path"].split("/")[0]
     bodies = outcome.pipeline.read_objects(f"{folder}/").values()
@@ -153,7 +154,7 @@ def read_plainly(outcome: Outcome, table: str) -> list[dict[str, object]]:
             for body in bodies
             for row in pd.read_csv(io.BytesIO(body), float_precision="round_trip").to_dict("records")
         ]
-    compression = "gzip" if table == "orders" else None
+    compression: Literal["gzip"] | None = "gzip" if table == "orders" else None
     frames = [
         pd.read_json(io.BytesIO(body), lines=True, compression=compression, precise_float=True)
         for body in bodies

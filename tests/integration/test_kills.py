@@ -125,7 +125,7 @@ def killed(request, emulator, tmp_path_factory) -> Killed:
 
 
 @pytest.fixture(scope="module")
-def recovered(killed) -> Workload:
+def recovered(killed: Killed) -> Workload:
     killed.workload.pipeline.run_once().expect(3)
     return killed.workload
 

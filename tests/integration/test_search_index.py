@@ -18,7 +18,7 @@ from tests.fixtures.end_to_end.command import Finished, run_command
 
 pytestmark = pytest.mark.slow
 
-PRODUCTS = [
+PRODUCTS: list[dict[str, Any]] = [
     {"sku": "a", "title": "Swimming headphones", "description": "Made for lanes. " * 20, "price": 59.0},
     {"sku": "b", "title": "Desk lamp", "description": "Warm light.", "price": 19.0},
 ]

@@ -16,8 +16,10 @@ from tests.fixtures.notification_bodies import s3_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-ODD = ("odd/a b.json", "odd/a#b.json", "odd/a=b.json", "odd/a&b.json", "odd/a'b.json", "odd/a(b).json")
-ODD += ("odd/a:b.json", "odd/grüße-日本.json")
+ODD = (
+    *("odd/a b.json", "odd/a#b.json", "odd/a=b.json", "odd/a&b.json", "odd/a'b.json", "odd/a(b).json"),
+    *("odd/a:b.json", "odd/grüße-日本.json"),
+)
 TABLES: dict[str, dict[str, Any]] = {
     "commits": {"path": "commits/*.json"},
     "slow": {"path": "commits/*0.json", "max_files_per_trigger": 1},
@@ -75,7 +77,7 @@ def story(emulator, tmp_path_factory) -> Story:
 
 
 @pytest.fixture(scope="module")
-def removals(story) -> Story:
+def removals(story: Story) -> Story:
     """Only removals in the queue, and tables that do not exist yet."""
     story.pipeline.put_quietly({f"gone/{at}.json": row("gone") for at in range(5)})
     for at in range(5):
@@ -85,7 +87,7 @@ def removals(story) -> Story:
 
 
 @pytest.fixture(scope="module")
-def main_run(removals) -> Story:
+def main_run(removals: Story) -> Story:
     pipeline = removals.pipeline
     pipeline.put_all({f"commits/{at:02d}.json": row(f"{at:02d}") for at in range(50)})
     pipeline.put_all({key: row(key) for key in (*ODD, "odd/a+b.json", "odd/a%41b.json", 'odd/a"b.json')})
@@ -113,7 +115,7 @@ def nameless(pipeline: Pipeline) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def later(main_run) -> Story:
+def later(main_run: Story) -> Story:
     pipeline = main_run.pipeline
     pipeline.put("partly/later.json", row("later"))
     (repeated,) = pipeline.put_quietly({"repeated/one.json": row("one")})

@@ -62,7 +62,7 @@ JSON_VALUES = st.recursive(
     max_leaves=25,
 )
 KEYS = st.text(
-    st.characters(exclude_categories=("Cs",)) | st.sampled_from('+% "\\#?&=/*2BFe\n'),
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from('+% "\\#?&=/*2BFe\n'),
     min_size=1,
     max_size=1024,
 ).filter(lambda key: len(key.encode("utf-8")) <= MAX_KEY_BYTES)

@@ -3,6 +3,7 @@
 import dataclasses
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -78,7 +79,7 @@ CUTS = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted)
 def test_text_moved_from_one_field_to_the_next_is_another_event(
     text: str, one: list[int], other: list[int]
 ) -> None:
-    def cut(at: list[int]) -> dict[str, str]:
+    def cut(at: list[int]) -> dict[str, Any]:
         return {"bucket": text[: at[0]], "key": text[at[0] : at[1]], "version_id": text[at[1] :]}
 
     ids = [dataclasses.replace(EVENT, **cut(at)).event_id for at in (one, other)]

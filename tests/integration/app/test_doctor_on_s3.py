@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,9 +43,10 @@ class Place:
         return find_queue_arn(self.emulator.clients, self.zone.queue_url)
 
     def set_queue(self, **attributes: str) -> None:
-        self.emulator.clients.sqs.set_queue_attributes(QueueUrl=self.zone.queue_url, Attributes=attributes)
+        given: dict[Any, str] = {**attributes}
+        self.emulator.clients.sqs.set_queue_attributes(QueueUrl=self.zone.queue_url, Attributes=given)
 
-    def set_notification(self, configuration: dict[str, object]) -> None:
+    def set_notification(self, configuration: Any) -> None:
         self.emulator.clients.s3.put_bucket_notification_configuration(
             Bucket=self.zone.bucket, NotificationConfiguration=configuration
         )
@@ -151,7 +153,7 @@ def test_a_bucket_in_another_region_gives_exactly_its_finding(place: Place) -> N
     ],
 )
 def test_missing_bucket_is_reported_once_and_stops_a_run(
-    place: Place, change: dict[str, dict[str, object]], name: str, expected: type[HeadwaterError]
+    place: Place, change: dict[str, Any], name: str, expected: type[HeadwaterError]
 ) -> None:
     place = replace(place, **change)
     assert place.list_troubles() == {name: "problem"}

@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 OBJECTS, IN_FLIGHT = 30, 10
 # The emulator sends a test event, too, when the bucket's notification is set.
 WAITING = OBJECTS + 1 - IN_FLIGHT
-TABLES = {
+TABLES: dict[str, dict[str, Any]] = {
     "clicks": {"path": "clicks/*.json"},
     # Stops at its first batch, and stays behind.
     "stuck": {"path": "clicks/*.json", "checks": [{"row_count": {"min": 1_000}}]},

@@ -89,7 +89,8 @@ def test_search_serves_the_remaining_index(demo):
     command = [str(HEADWATER), "--config", str(config), "serve", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         try:
-            address = re.search(r"http://(127\.0\.0\.1:\d+)/", server.stdout.readline())[1]
+            assert server.stdout is not None
+            (address,) = re.findall(r"http://(127\.0\.0\.1:\d+)/", server.stdout.readline())
             connection = http.client.HTTPConnection(address, timeout=60)
             body = json.dumps({"query": "a pan for the oven", "limit": 16})
             connection.request("POST", "/search", body, {"Content-Type": "application/json"})

@@ -18,7 +18,7 @@ from tests.fixtures.deploy import DEPLOY, ROOT
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 CONTAINERFILE = (DEPLOY / "container/Containerfile").read_text("utf-8")
-USER = re.search(r"^USER (\d+):(\d+)", CONTAINERFILE, re.MULTILINE)
+((USER_ID, GROUP_ID),) = re.findall(r"^USER (\d+):(\d+)", CONTAINERFILE, re.MULTILINE)
 CONFIG = """
 source: {type: local, path: /tmp/source, settle_seconds: 0}
 lake: /tmp/lake
@@ -121,8 +121,8 @@ def test_run_needs_no_root_and_writes_to_tmp_only(tmp_path):
         "HEADWATER": f"{sys.prefix}/bin/headwater",
         "NEW_ROOT": str(root),
         "CONFIG": str(tmp_path / "headwater.yaml"),
-        "USER_ID": USER[1],
-        "GROUP_ID": USER[2],
+        "USER_ID": USER_ID,
+        "GROUP_ID": GROUP_ID,
         "READABLE": " ".join(list_readable()),
         "COMMAND": COMMAND,
     }

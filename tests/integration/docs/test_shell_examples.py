@@ -25,7 +25,7 @@ HEADWATER = ROOT / ".venv/bin/headwater"
 
 @pytest.fixture
 def open_shell(tmp_path):
-    opened = []
+    opened: list[ShellSession] = []
 
     def open_session(folder, **environ):
         environ = {**os.environ, "HOME": os.environ["HOME"], **environ}

@@ -1,7 +1,8 @@
 """The fault layer itself: each kind does to a plain client what it says; without rates nothing happens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 import pytest
@@ -19,6 +20,9 @@ from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.faults.layer import FaultLayer, run_fault_layer
 from tests.fixtures.faults.schedule import EVERY, Fault, Schedule
 from tests.fixtures.waiting import wait_until
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.type_defs import DeleteMessageBatchResultTypeDef, MessageTypeDef
 
 BODIES = [f"body {at}" for at in range(6)]
 
@@ -38,27 +42,32 @@ class Client:
 
     def __init__(self, layer: FaultLayer) -> None:
         config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
-        keys = {name.lower(): value for name, value in CREDENTIALS.items()}
+        keys: dict[str, Any] = {name.lower(): value for name, value in CREDENTIALS.items()}
         session = boto3.session.Session(region_name=REGION, **keys)
         self.layer = layer
         self.s3 = session.client("s3", endpoint_url=layer.endpoint, config=config)
         self.sqs = session.client("sqs", endpoint_url=layer.endpoint, config=config)
 
-    def receive(self, queue_url: str, visibility: int = 1) -> list[dict[str, str]]:
+    def receive(self, queue_url: str, visibility: int = 1) -> "list[MessageTypeDef]":
         return self.sqs.receive_message(
             QueueUrl=queue_url, MaxNumberOfMessages=10, VisibilityTimeout=visibility
         ).get("Messages", [])
 
-    def delete(self, queue_url: str, messages: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
-        entries = [
-            {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]} for at, message in enumerate(messages)
-        ]
-        return self.sqs.delete_message_batch(QueueUrl=queue_url, Entries=entries)
+    def delete(
+        self, queue_url: str, messages: "Sequence[MessageTypeDef]"
+    ) -> "DeleteMessageBatchResultTypeDef":
+        return self.sqs.delete_message_batch(
+            QueueUrl=queue_url,
+            Entries=[
+                {"Id": str(at), "ReceiptHandle": message["ReceiptHandle"]}
+                for at, message in enumerate(messages)
+            ],
+        )
 
 
 @contextmanager
 def open_client(emulator: EmulatorSession, **every: int) -> Iterator[Client]:
-    with run_fault_layer(emulator.endpoint, 3, every) as layer:
+    with run_fault_layer(emulator.endpoint, 3, cast("Mapping[Fault, int]", every)) as layer:
         client = Client(layer)
         yield client
         client.s3.close()

@@ -134,9 +134,10 @@ def test_rows_of_two_thousand_generated_keys_are_those_of_their_objects(
     assert refused == {}, "the emulator takes what S3 takes"
 
     def depth() -> int:
-        name = "ApproximateNumberOfMessages"
-        found = emulator.clients.sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=[name])
-        return int(found["Attributes"][name])
+        found = emulator.clients.sqs.get_queue_attributes(
+            QueueUrl=queue_url, AttributeNames=["ApproximateNumberOfMessages"]
+        )
+        return int(found["Attributes"]["ApproximateNumberOfMessages"])
 
     wait_until(lambda: depth() >= 2 * QUICK + 1, "messages of all objects", 60)
     app = App(build_settings(bucket, emulator.endpoint, queue_url, tmp_path / "lake"), spark=spark)

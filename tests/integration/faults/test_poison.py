@@ -4,7 +4,7 @@ each bad one is quarantined once with its reason, and no message goes to the dea
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -79,7 +79,7 @@ def outcome(
     emulator: EmulatorSession,
     credentials: None,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Outcome]:
+) -> Outcome:
     return run_poisoned(spark, emulator, tmp_path_factory.mktemp("poison"), 550)
 
 

@@ -82,7 +82,7 @@ def test_a_backup_in_a_bucket_is_restored_into_another_bucket(
     emulator.clients.s3.create_bucket(Bucket=bucket)
     done = commands.read("backup", f"s3://{bucket}/one", *where)
     assert commands.read("backup", f"s3://{bucket}/one", *where)["copied_files"] == 0
-    assert commands.run("restore", "--dry-run", f"s3://{bucket}/one", *where).expect(0)
+    commands.run("restore", "--dry-run", f"s3://{bucket}/one", *where).expect(0)
 
     restored = commands.read(*lake, "restore", f"s3://{bucket}/one")
     assert restored["report"]["files"] == done["files"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import StructType
 
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.environment import read_environment
@@ -76,7 +77,7 @@ def test_comments_of_several_lines_stay(harness: Harness, by_thrift: HiveMetasto
     held = by_thrift._find_table("orders")
     held.sd.cols[1].comment = 'it\'s the "key"\nof two lines'
     by_thrift._client.alter_table(by_thrift._database, "orders", held)
-    harness.sync(harness.table(columns=COLUMNS[:-1]))
+    harness.sync(harness.table(columns=StructType(COLUMNS.fields[:-1])))
     assert by_thrift._find_table("orders").sd.cols[1].comment == 'it\'s the "key"\nof two lines'
 
 

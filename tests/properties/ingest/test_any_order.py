@@ -8,12 +8,13 @@ each batch the states of those before it.
 import json
 from collections import Counter
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.consumer.reading import read_message
 from headwater.capture.control_events import (
     CLEANED_EVENT,
@@ -77,7 +78,7 @@ def build_world(versioning, kind):
 
 def write_history(world, history):
     """The notifications of what is done to the bucket."""
-    events = []
+    events: list[CapturedEvent] = []
     for at, (number, content) in enumerate(history):
         key = KEYS[number]
         if content is None:
@@ -140,7 +141,7 @@ def arrangements(draw, events):
 @pytest.mark.parametrize("kind", ["mirror", "append", "merge"])
 @given(data=st.data(), history=histories, wanted=requests)
 def test_same_events_give_the_same_rows(kind, versioning, data, history, wanted):
-    results = []
+    results: list[Any] = []
     for _ in range(2):
         world = build_world(versioning, kind)
         events = write_history(world, history) + [build_request(world, request) for request in wanted]

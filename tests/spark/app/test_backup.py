@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ from headwater.observability.clock import SystemClock
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.lakes import FIXTURE_LAKE
 
-TABLES = {
+TABLES: dict[str, dict[str, Any]] = {
     "mirror": {"path": "*.json", "mode": "mirror", "metadata_table": True},
     "latest": {
         "path": "*.json",

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -49,7 +50,8 @@ def count_files(events):
 
 def read_all(events, page_events=5):
     """Keys and offsets of all events."""
-    found, position = [], BEGINNING
+    found: list[tuple[str, Any]] = []
+    position = BEGINNING
     while True:
         page = events.read_after(position, page_events)
         if not page.events and page.end == position:
@@ -197,4 +199,6 @@ def test_appends_and_merges_at_the_same_time_lose_and_repeat_nothing(spark, lake
     assert clustering.defect is None
     expected = ["a/0.json", *(f"a/{n}.json" for n in range(2, 80))]
     assert [key for key, _ in read_all(open_table(spark, lake), 50)] == expected
-    assert app.events.read_snapshot().count() == len(expected)
+    snapshot = app.events.read_snapshot()
+    assert snapshot is not None
+    assert snapshot.count() == len(expected)

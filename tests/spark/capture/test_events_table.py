@@ -48,7 +48,8 @@ def keep_few_commits(monkeypatch) -> None:
 
 
 def read_all(reader, position):
-    seen, more = [], True
+    seen: list[str] = []
+    more = True
     while more:
         page = reader.read_after(position, 1000)
         seen, position, more = seen + keys(page), page.end, page.more
@@ -257,7 +258,8 @@ def test_commits_that_are_archived_while_they_are_read(spark, path, events, monk
     keep_few_commits(monkeypatch)
     for n in range(1, 5):
         events.append(capture(n))
-    read_metadata, late = Timeline.read_own_metadata, []
+    read_metadata = Timeline.read_own_metadata
+    late: list[Commit] = []
 
     def read_late(timeline: Timeline, commit: Commit) -> Mapping[str, str]:
         # A reader that is slower than the writer and its archiving. The writer reads its commits by it, too.
@@ -319,7 +321,8 @@ def test_raw_json_is_kept(spark, path, events):
     (captured,) = capture(1)
     raw = '{"eventName":"ObjectCreated:Put","é":"\\u0000"}'
     events.append([dataclasses.replace(captured, event=dataclasses.replace(captured.event, raw=raw))])
-    assert Table(spark, path).read().first()["raw"] == raw
+    (row,) = Table(spark, path).read().collect()
+    assert row["raw"] == raw
 
 
 def leave_unfinished_commit(path: str) -> None:

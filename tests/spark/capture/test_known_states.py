@@ -179,8 +179,8 @@ def build_random_events(dice: random.Random, key: str) -> list[CapturedEvent]:
             found += notify(event)
         else:
             names = (REPAIR_EVENT, DROP_EVENT) if source == "wish" else (CLEANED_EVENT, TAGGED_EVENT)
-            event = build_control_event(dice.choice(names), "s3", "landing", key, at(second))
-            found.append(with_content(event, "created" if source == "wish" else "other", etag))
+            control = build_control_event(dice.choice(names), "s3", "landing", key, at(second))
+            found.append(with_content(control, "created" if source == "wish" else "other", etag))
     return found
 
 

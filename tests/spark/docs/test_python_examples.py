@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,9 +86,9 @@ def test_a_table_is_read_at_an_instant_and_by_its_changes(shop, spark, capsys):
 @both
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_another_writer_commits_with_the_documented_options(shop, spark, tmp_path, blocks):
-    options = {}
+    options: dict[str, str] = {}
     for block in SHOWN["several-writers.md"][:blocks]:
-        names = {}
+        names: dict[str, Any] = {}
         exec(block, names)
         options |= names["options"]
     path = tmp_path / "lake/orders"

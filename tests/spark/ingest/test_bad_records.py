@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,7 +46,7 @@ CSV_LINES = {
     "7,a,word": "unparsable",
     ',"",': (None, None, None),
 }
-TABLES = {
+TABLES: dict[str, dict[str, Any]] = {
     "json": {"path": "json/*", "format": "json", "schema": JSON_SCHEMA},
     "arrays": {"path": "arrays/*", "format": "json", "schema": "n bigint"},
     "csv": {"path": "csv/*", "format": "csv", "schema": "n bigint, s string, d double"},
@@ -204,7 +205,7 @@ def test_record_as_large_as_its_object_is_quarantined_and_the_others_widen_their
 
 @pytest.mark.parametrize("columns", [{}, {"schema": "id bigint, s string"}, {"record_key": "id"}])
 def test_each_other_dialect_gets_a_sentence_with_the_option_that_reads_it(spark, tmp_path, columns):
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "pretty": {"path": "pretty/*", "format": "json"},
         "array": {"path": "array/*", "format": "json"},
         "semicolons": {"path": "semicolons/*", "format": "csv", "options": {"header": True}},

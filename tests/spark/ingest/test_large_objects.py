@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -129,7 +130,7 @@ def build_tables() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def lake(spark, tmp_path_factory) -> FolderLake:
+def lake(spark, tmp_path_factory) -> Iterator[FolderLake]:
     # Small enough that the files below have several splits, not so small that Hudi's own have hundreds.
     settings = {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.files.openCostInBytes": "4096"}
     for name, value in settings.items():

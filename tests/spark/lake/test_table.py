@@ -14,7 +14,7 @@ OPTIONS = WriteOptions(table_name="t", operation="upsert", record_key=("id",))
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
+def folder(tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 

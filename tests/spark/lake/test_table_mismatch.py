@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headwater.errors import TableMismatchError
 from headwater.lake.options import WriteOptions
@@ -16,7 +17,7 @@ CHANGED = [(1, "mo", 2, "changed")]
 
 
 @pytest.fixture(scope="module")
-def made(spark, tmp_path_factory) -> Path:
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("made") / "t"
     Table(spark, str(path)).write(spark.createDataFrame(NOTED, DDL), OPTIONS)
     return path

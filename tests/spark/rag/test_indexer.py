@@ -102,7 +102,7 @@ def test_a_shrunken_text_loses_its_surplus_chunks(spark: SparkSession, tmp_path:
 
 def test_rows_that_no_longer_meet_the_condition_leave(spark: SparkSession, tmp_path: Path) -> None:
     lake = IndexedLake(spark, tmp_path, MERGE, {**SEARCH, "where": "in_stock and price < 10"})
-    empty = {"title": " ", "description": None}
+    empty: dict[str, Any] = {"title": " ", "description": None}
     lake.put("1.json", [product("1"), product("2"), product("3", in_stock=False), product("4", **empty)])
     report, _ = lake.follow()
     assert report is not None

@@ -1,6 +1,5 @@
 """The chunks as they were, on a real table that is compacted, cleaned and archived meanwhile."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -75,7 +74,7 @@ def read_texts(source: PastChunks, moment: Moment) -> Texts | None:
 
 
 @pytest.fixture(scope="module")
-def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Written:
     found = Written(spark, str(tmp_path_factory.mktemp("lake") / "chunks"))
     source = found.read_past()
     for number in range(1, COMMITS):

@@ -45,9 +45,8 @@ def test_a_note_is_printed_below_its_table():
 def test_the_bar_of_any_ratio_is_inside_the_plot(ratio):
     root = ElementTree.fromstring(draw([build_line(ratio=ratio)]))
     bar = root.findall("{*}rect")[-1]
-    assert (
-        0 <= float(bar.get("x")) <= float(bar.get("x")) + float(bar.get("width")) <= float(root.get("width"))
-    )
+    left, width = float(bar.attrib["x"]), float(bar.attrib["width"])
+    assert 0 <= left <= left + width <= float(root.attrib["width"])
 
 
 def test_a_line_of_no_section_is_bad_input(tmp_path, capsys):

@@ -2,6 +2,7 @@ import json
 import threading
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -27,7 +28,7 @@ from tests.fixtures.capture import (
 from tests.fixtures.notification_bodies import s3_record
 from tests.fixtures.waiting import wait_until
 
-ONCE = {"empty_polls": 2, "empty_poll_seconds": 0.05}
+ONCE: dict[str, Any] = {"empty_polls": 2, "empty_poll_seconds": 0.05}
 EMPTY = QueueDepth(0, 0)
 
 
@@ -321,7 +322,7 @@ def test_messages_stay_when_only_their_events_were_committed() -> None:
         def append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
             raise LakeNotWritableError("quarantine: the disk is full")
 
-    tables = FullQuarantine()
+    tables: Tables = FullQuarantine()
     queue.send("?")
     send_keys(queue, "a")
     with pytest.raises(LakeNotWritableError, match="the disk is full"):

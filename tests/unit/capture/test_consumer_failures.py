@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from tests.fixtures.capture import (
     send_keys,
 )
 
-ONCE = {"empty_polls": 2, "empty_poll_seconds": 0.05}
+ONCE: dict[str, Any] = {"empty_polls": 2, "empty_poll_seconds": 0.05}
 EMPTY = QueueDepth(0, 0)
 
 

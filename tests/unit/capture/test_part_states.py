@@ -1,6 +1,7 @@
 """What the threads of capture report of themselves."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.queue import Message
 from tests.fixtures.capture import FAST, Tables, send_keys
 
-ONCE = {"empty_polls": 2, "empty_poll_seconds": 0.05}
+ONCE: dict[str, Any] = {"empty_polls": 2, "empty_poll_seconds": 0.05}
 
 
 class FlakyQueue(MemoryQueue):
@@ -33,14 +34,15 @@ class FlakyQueue(MemoryQueue):
             raise self.errors.pop(0)
         return super().receive(max_messages, wait_seconds)
 
-    def ack(self, handles: Mapping[str, str]) -> dict[str, str]:
+    def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
         self._ack()
         return super().ack(handles)
 
 
 def watch(queue: MemoryQueue, tables: Tables) -> tuple[Consumer, list[tuple[str, str, str]], PartBoard]:
     """A consumer, and every state of its parts in order: name, status, error."""
-    board, seen = PartBoard(), []
+    board = PartBoard()
+    seen: list[tuple[str, str, str]] = []
     board.subscribe(lambda name, state: seen.append((name, state.status, state.error)))
     consumer = Consumer(queue, tables.append_events, tables.append_quarantine, ConsumerOptions(**FAST))
     consumer.report_to(board)

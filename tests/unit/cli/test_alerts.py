@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headwater.cli.main import app
 from tests.fixtures.promtool import run_promtool

@@ -5,8 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headwater.app.schema import RenamedField, SchemaReport, TableColumn
 from headwater.cli.main import app

@@ -114,8 +114,8 @@ def test_existing_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
         write_scaffold(ScaffoldRequest(tmp_path))
     assert "--force" in caught.value.hint
     assert config_path.read_text() == "mine"
-    write_scaffold(ScaffoldRequest(tmp_path, force=True))
-    assert load_settings(config_path, environ={})
+    scaffold = write_scaffold(ScaffoldRequest(tmp_path, force=True))
+    assert tuple(load_settings(config_path, environ={}).tables) == scaffold.tables
 
 
 def test_incompatible_options_are_reported(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import gzip
 import json
+from datetime import datetime
 
 import pytest
 
@@ -87,7 +88,11 @@ def test_some_order_changes_come_late_and_must_not_win():
             newest[line["order_id"]] = max(line["updated_at"], newest.get(line["order_id"], ""))
     assert late
     rows = read_plainly([(put.key, put.body) for put in scenario.puts]).rows["orders"]
-    found = {row["order_id"]: row["updated_at"].isoformat(timespec="milliseconds") for row in rows}
+    found: dict[object, str] = {}
+    for row in rows:
+        updated_at = row["updated_at"]
+        assert isinstance(updated_at, datetime)
+        found[row["order_id"]] = updated_at.isoformat(timespec="milliseconds")
     assert found == {key: text.replace("Z", "+00:00") for key, text in newest.items()}
 
 

@@ -5,8 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headwater.cli.main import app
 from tests.fixtures.inspection.addresses import copy_fixture

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from headwater.config.hudi.known_options import load_known_options
+from headwater.config.hudi.table_option import OptionValue
 from headwater.config.table.typed_options import HUDI_OPTIONS
 from headwater.lake.options import WriteOptions
 from headwater.lake.typed_options.reference import PAGE, render_page
@@ -101,7 +102,11 @@ def test_typed_values_become_hudi_options():
 
 
 def test_concurrent_clustering_yields_to_writers_and_is_planned_by_services():
-    given = {"clustering.after": 4, "clustering.layout": "z-order", "clustering.target_size": 1000}
+    given: dict[str, OptionValue] = {
+        "clustering.after": 4,
+        "clustering.layout": "z-order",
+        "clustering.target_size": 1000,
+    }
     inline = render_options(given)
     assert inline["hoodie.clustering.inline"] == "true"
     assert inline["hoodie.layout.optimize.strategy"] == "ZORDER"

@@ -47,16 +47,16 @@ def test_every_declared_metric_is_written_somewhere() -> None:
 
 def list_written(path: Path) -> set[str]:
     """Metrics that a module counts, sets or observes, by a literal or by a mapping to counters."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             is_metric = node.func.attr in ("count", "set", "observe") and "metrics" in ast.unparse(node.func)
             if is_metric and node.args and isinstance(node.args[0], ast.Constant):
-                found.add(node.args[0].value)
+                found.add(str(node.args[0].value))
         elif isinstance(node, ast.AnnAssign) and "CounterName]" in ast.unparse(node.annotation):
             assert path.name == "metric_names.py" or isinstance(node.value, ast.Dict)
             if path.name != "metric_names.py" and isinstance(node.value, ast.Dict):
-                found |= {one.value for one in node.value.values if isinstance(one, ast.Constant)}
+                found |= {str(one.value) for one in node.value.values if isinstance(one, ast.Constant)}
     return found
 
 

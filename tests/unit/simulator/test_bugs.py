@@ -4,12 +4,12 @@ import pytest
 
 from simulator.bugs import BUGS
 from simulator.campaign import run_campaign
-from simulator.scenario import Scenario, Step, build_scenario
+from simulator.scenario import Scenario, Step, StepName, build_scenario
 from simulator.shrinking import shrink
 from simulator.world import run_scenario
 
 # Mistakes that show only when two rare things meet: episodes in which these happen often.
-EMPHASIS = {
+EMPHASIS: dict[str, tuple[StepName, ...]] = {
     "first_handle_used": ("delete",),
     "ids_kept_after_failure": ("fail",),
     "removal_believed": ("remove_version",),
@@ -69,6 +69,7 @@ def test_a_failure_is_made_small():
     assert findings.smallest is not None
     broken = run_scenario(findings.smallest, bugs).broken
     assert broken is not None
+    assert findings.broken is not None
     assert broken.code == findings.broken.code
     assert len(findings.smallest.steps) <= 20
 
@@ -77,5 +78,6 @@ def test_shrinking_keeps_the_needed_steps():
     steps = (Step("put", 0, 2), Step("tag"), Step("put", 1, 1), Step("advance"), Step("deliver"))
     scenario = build_scenario(0).with_steps(steps)
     bugs = frozenset(["delete_before_commit"])
-    code = run_scenario(scenario, bugs).broken.code
-    assert len(shrink(scenario, code, bugs).steps) == 1
+    broken = run_scenario(scenario, bugs).broken
+    assert broken is not None
+    assert len(shrink(scenario, broken.code, bugs).steps) == 1

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,11 @@ from simulator.exhaustive import DELIVERIES, iter_deaths, list_cases, run_case
 from simulator.outside.bucket import Bucket
 from simulator.outside.clock import SimulatedClock
 from simulator.run import main
-from simulator.scenario import Scenario, Step, build_scenario
+from simulator.scenario import Scenario, Step, StepName, build_scenario
 from simulator.world import run_scenario
 
 # What an episode is made to do often, so that rare meetings are not left to chance.
-EMPHASES = (
+EMPHASES: tuple[tuple[StepName, ...], ...] = (
     (),
     ("remove", "drop"),
     ("race", "drop"),
@@ -55,15 +56,11 @@ def test_cleaned_objects_are_in_every_table_and_stay(beside):
 
 def test_everything_that_is_to_happen_does_happen():
     counts = run_campaign(3, 25_000, shrinks=False).counts
-    happened = ("crashes", "kills", "dropped", "duplicated", "reordered", "redelivered", "stale handles")
-    happened += ("dead letters", "over limit", "404", "412", "races", "unavailable", "rollbacks", "archived")
-    happened += (
-        "failed commits",
-        "unknown commits",
-        "service commits",
-        "overlapping commits",
-        "replayed",
-        "rubbish",
+    happened = (
+        *("crashes", "kills", "dropped", "duplicated", "reordered", "redelivered", "stale handles"),
+        *("dead letters", "over limit", "404", "412", "races", "unavailable", "rollbacks", "archived"),
+        *("failed commits", "unknown commits", "service commits", "overlapping commits"),
+        *("replayed", "rubbish"),
     )
     assert [name for name in happened if not counts[name]] == []
 
@@ -95,7 +92,8 @@ def test_all_small_cases_hold_with_a_crash_at_every_point(delivery, versioning):
 
 def test_sequencers_have_their_order_only_when_padded_on_the_right():
     bucket = Bucket("off", SimulatedClock())
-    sent = [bucket.put("k", b"x", salt)["s3"]["object"]["sequencer"] for salt in range(1, 60)]
+    records: list[Any] = [bucket.put("k", b"x", salt) for salt in range(1, 60)]
+    sent = [record["s3"]["object"]["sequencer"] for record in records]
     padded = [text.lower().ljust(64, "0") for text in sent]
     assert padded == sorted(padded)
     assert sent != sorted(sent)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,7 +11,7 @@ from pyspark.sql import functions as F
 
 from headwater.app import App
 from headwater.app.objects.verify import Verify
-from headwater.ingest.planning.verification import DeepCounts
+from headwater.ingest.planning.verification import DeepCounts, verify_objects
 from headwater.lake.layout import table_path
 from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.table import Table
@@ -18,7 +19,7 @@ from tests.fixtures.folder_lake import FolderLake
 
 pytestmark = pytest.mark.slow
 
-MODES = {
+MODES: dict[str, dict[str, Any]] = {
     "mirror": {"mode": "mirror", "rescued_data_column": "_rescued_data"},
     "append": {"mode": "append", "partition_columns": ["day"]},
     "merge": {"record_key": "id"},
@@ -132,17 +133,13 @@ def test_object_changed_concurrently_is_no_difference(
     found = list(comparison._iter_findings(["things"], {"things": DeepCounts()}))
     assert {finding.kind for _, finding in found} == {"ingested", "skipped"}
 
-    from headwater.app.objects import verify as module
-
-    judged = module.verify_objects
-
     def change_first(present, tables):
-        findings = list(judged(present, tables))
+        findings = list(verify_objects(present, tables))
         lake.write("day=1/a.json", lines({"id": 77}))
         (lake.source / "day=1/twice.json").unlink()
         return iter(findings)
 
-    monkeypatch.setattr(module, "verify_objects", change_first)
+    monkeypatch.setattr("headwater.app.objects.verify.verify_objects", change_first)
     counts, problems = look(comparison)
     assert (counts.objects, counts.changed, problems) == (2, 2, [])
 

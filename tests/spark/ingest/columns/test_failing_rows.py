@@ -2,6 +2,7 @@
 
 import json
 import logging
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def lines(*ids: int) -> str:
     return "".join(f'{{"id":{n}}}\n' for n in ids)
 
 
-def quarantined(lake: FolderLake) -> list[tuple]:
+def quarantined(lake: FolderLake) -> list[tuple[Any, ...]]:
     return lake.quarantine("level", "reason", "key", "line", "payload")
 
 

@@ -50,7 +50,8 @@ def test_nulls_in_arrays_and_one_field_structs_are_written_and_updated(
     assert read(lake, name)[0] == (1, [1, None, 3], [Row(x=1)], [[Row(x=2)], None])
     lake.put("a.json", SECOND)
     lake.ingest(name)
-    kept = {"mirror": [], "append": [FIRST, FIRST]}.get(name, [(2, [2], [], [])])
+    expected: dict[str, list[Any]] = {"mirror": [], "append": [FIRST, FIRST]}
+    kept = expected.get(name, [(2, [2], [], [])])
     rows = read(lake, name)
     assert len(rows) == 2 + len(kept)
     assert [row for row in CHANGED if row in rows] == CHANGED

@@ -1,6 +1,7 @@
 """Which row wins where the ordering comes as text."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from headwater.errors import ConfigError
 from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.written_files import write_parquet
 
+Build = Callable[..., FolderLake]
+
 TIMES = ["2026-05-02T10:00:00+02:00", "2026-05-02T09:00:00Z", "2026-05-02 08:30"]
 
 
-def merge(build, texts: list[str], **table) -> FolderLake:
+def merge(build: Build, texts: list[str], **table) -> FolderLake:
     """Each text is the ordering of one row, all in one object, with the same key."""
     lake = build(t={"path": "*.json", "record_key": "id", "ordering": "v", **table})
     lake.put("1.json", "".join(f'{{"id": 1, "v": "{text}", "at": {at}}}\n' for at, text in enumerate(texts)))
@@ -59,7 +62,7 @@ def test_order_of_texts_is_taken_when_it_is_asked_for(build):
     assert lake.rows("t", "at") == [(1,)]
 
 
-def check_updates(build, ddl: str, older: Any, newer: Any, **table: Any) -> FolderLake:
+def check_updates(build: Build, ddl: str, older: Any, newer: Any, **table: Any) -> FolderLake:
     """Row 1 gets a newer version, row 2 an older one."""
     keys = {"record_key": "id", "ordering": "v", "schema": f"id int, n int, v {ddl}"}
     lake = build(t={"path": "*.json", **keys, **table})

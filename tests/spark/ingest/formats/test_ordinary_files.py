@@ -279,6 +279,7 @@ def test_columns_of_an_older_lake_keep_their_names(build, monkeypatch):
     lake.put("1.json", '{"a b": 1, "größe": 1}')
     lake.ingest("t")
     metadata = Table(lake.app.spark, table_path(lake.lake, "t")).load_timeline().find_metadata("checkpoint")
+    assert metadata is not None
     assert "headwater.name" in metadata["schema"]
     monkeypatch.undo()
     lake.put("2.json", '{"a b": 2, "a_b": 3, "größe": 2}')

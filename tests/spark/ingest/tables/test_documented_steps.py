@@ -14,7 +14,8 @@ PAGE = (Path(__file__).parents[4] / "docs/how-to/transform-and-check.md").read_t
 
 
 def block(language: str) -> str:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0]
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return blocks[0]
 
 
 def documented_rows() -> tuple[list[str], list[tuple[str, ...]]]:

@@ -103,6 +103,7 @@ def test_rows_of_a_mirror_equal_the_transform_output(orders, spark):
         ("c.json", "skipped", "no_records", 0),
     ]
     report = Verify(App(orders.settings, spark=spark), deep=1).run(["orders"]).tables["orders"]
+    assert report.deep is not None
     assert (list(report.problems), report.deep.differing) == ([], 0)
 
 

@@ -1,5 +1,7 @@
 """Rows written from Python beside a table's pipeline, which goes on where it was."""
 
+from typing import Any
+
 import pytest
 
 from headwater.errors import TableNotFoundError, UsageError
@@ -83,13 +85,14 @@ def test_rows_of_an_append_table_get_keys_of_their_own(begin, spark, operation):
 def test_incompatible_frames_are_rejected_before_writing(begin, spark):
     lake = begin(**DAYS)
     row = "select 7 id, 5 ts, 'mo' day"
-    for sql, operation, reported in (
+    cases: list[tuple[str, Any, str]] = [
         (row, "insert", "'insert' would keep duplicates in table t"),
         (row, "insert_overwrit", "unknown operation 'insert_overwrit'"),
         (f"{row}, 1 w", "upsert", "table t has no column w"),
         ("select 7 id, 5 ts", "upsert", "rows without day"),
         ("select 'seven' id, 5 ts, 'mo' day", "upsert", "rows do not fit the columns of table t"),
-    ):
+    ]
+    for sql, operation, reported in cases:
         with pytest.raises(UsageError, match=reported):
             writes.write(lake.settings, "t", spark.sql(sql), operation)
     with pytest.raises(UsageError, match="headwater's own"):

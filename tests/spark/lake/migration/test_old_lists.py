@@ -7,6 +7,7 @@ merge-on-read with a log file. Rows have arrays, arrays of structs of one field,
 import json
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -25,7 +26,7 @@ FIRST = {
     "structs": (1, [1, 3], [Row(x=1)], [[Row(x=2)]]),
     "lists": (1, [4], [], None),
 }
-SECOND = (2, [2], [Row(x=5)], [])
+SECOND: tuple[Any, ...] = (2, [2], [Row(x=5)], [])
 UPDATE = {"id": 1, "a": [None, 7], "s": [{"x": 9}, None], "m": [[{"x": 8}, None]]}
 UPDATED = (1, [None, 7], [Row(x=9), None], [[Row(x=8), None]])
 
@@ -37,7 +38,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> FolderLake:
     return FolderLake(spark, tmp_path, **TABLES)
 
 
-def read(lake: FolderLake, name: str) -> list[tuple]:
+def read(lake: FolderLake, name: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, lake.table(name).read().select("id", "a", "s", "m").collect()))
 
 

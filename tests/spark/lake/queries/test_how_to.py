@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -54,7 +55,7 @@ def test_first_command_prints_the_documented_output():
 
 def test_documented_python_runs(spark, capsys):
     (block,) = list_blocks("python")
-    names: dict[str, object] = {"spark": spark}
+    names: dict[str, Any] = {"spark": spark}
     exec(block, names)
     assert names["table"].num_rows == 8
     assert names["frame"].count() == 8

@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -54,7 +55,7 @@ def test_commands_print_the_documented_output():
 
 def test_documented_python_runs(spark):
     (block,) = list_blocks("python")
-    names: dict[str, object] = {"spark": spark}
+    names: dict[str, Any] = {"spark": spark}
     exec(block, names)
     assert [row["id"] for row in names["nearest"].collect()] == ["mug", "cup"]
     (row,) = names["pictures"].collect()

@@ -1,7 +1,10 @@
 """Compactions that a writer plans and another does, on real Hudi."""
 
+from typing import Any
+
 import pytest
 
+from headwater.config.hudi.table_option import OptionValue
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import WriteOptions
 from headwater.lake.service_table import ServiceTable
@@ -11,7 +14,7 @@ from headwater.lake.typed_options.rendering import render_options
 
 pytestmark = pytest.mark.long
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "table_name": "t",
     "operation": "upsert",
     "record_key": ("id",),
@@ -57,7 +60,7 @@ def test_writer_plans_and_another_compacts(spark, lake):
 
 def test_writer_leaves_all_and_another_plans_compacts_cleans_and_archives(spark, lake):
     table = Table(spark, f"{lake}/t")
-    left = {"keep_commits": 1, "compact_after": 3, "services": "async"}
+    left: dict[str, OptionValue] = {"keep_commits": 1, "compact_after": 3, "services": "async"}
     options = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4"}
     write(table, 8, typed=left, extra=options)
     assert count_pending(table) == 0

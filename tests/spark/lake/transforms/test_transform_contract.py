@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -57,6 +58,7 @@ def frame(spark: SparkSession) -> DataFrame:
 def java_class(spark: SparkSession):
     """Compiled by the compiler that Spark itself uses, for the thread that this test runs in."""
     jvm = spark.sparkContext._jvm
+    assert jvm is not None
     thread = jvm.java.lang.Thread.currentThread()
     before = thread.getContextClassLoader()
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
@@ -74,7 +76,7 @@ def build(folder: Path, *steps: dict[str, object]) -> Chain:
     return Chain("people", parsed, TransformSecrets("pepper"))
 
 
-STEPS = {
+STEPS: dict[str, dict[str, object]] = {
     "sql": {"sql": "select _headwater_source, upper(name) as name from input"},
     "sql_file": {"sql_file": "names.sql"},
     "flatten": {"flatten": True},
@@ -87,7 +89,7 @@ STEPS = {
     "python": {"python": "steps_of_contract:upper"},
     "java": {"java": "acme.Upper"},
 }
-AFTER = {
+AFTER: dict[str, dict[str, list[Any]]] = {
     "sql": {"name": ["ANN", "BOB", None]},
     "sql_file": {"name": ["ANN", "BOB", None]},
     "flatten": {"place_city": ["Oslo", "Rome", None], "place_land_code": ["NO", None, None], "id": [1, 2, 3]},

@@ -40,7 +40,11 @@ def test_stopping_waits_for_the_work_and_may_be_repeated() -> None:
 
 def test_its_state_is_reported_from_the_start_to_the_end() -> None:
     board, may_end = PartBoard(), threading.Event()
-    loop = Working(lambda _: may_end.wait(10) and None)
+
+    def work(_: threading.Event) -> None:
+        may_end.wait(10)
+
+    loop = Working(work)
     loop.report_to(board)
     assert board.read()["working"].status == "starting"
     loop.start()

@@ -6,6 +6,7 @@ import pytest
 
 from headwater.app.reload.changes import FIXED, find_changes, keep_fixed
 from headwater.config.settings import Settings
+from headwater.config.source import S3SourceConfig
 
 BASE: dict[str, Any] = {
     "source": {
@@ -66,6 +67,7 @@ def test_fixed_keys_keep_their_value_and_the_others_change() -> None:
     kept = keep_fixed(build(), new)
     assert find_changes(build(), kept).fixed == ()
     assert find_changes(new, kept).applicable == ()
+    assert isinstance(kept.source, S3SourceConfig)
     assert (kept.source.type, kept.source.bucket, kept.source.prefix) == ("s3", "landing", "in/")
     assert list(kept.tables) == ["users"]
 

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ JUDGEMENTS = [
 ]
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> str:
+def write(path: Path, rows: Sequence[Mapping[str, object]]) -> str:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return str(path)
 

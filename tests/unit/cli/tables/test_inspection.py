@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from headwater.cli.main import app
 from headwater.cli.tables.inspection_text import sample
+from headwater.lake.inspection.growth import GrowthPoint
 from tests.fixtures.inspection.addresses import TIMELINE, copy_fixture
 from tests.fixtures.lakes import FIXTURE_LAKE
 
@@ -189,8 +189,8 @@ def test_table_that_its_newest_commit_hides_is_still_described(tmp_path):
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 1), (30, 30), (31, 30), (1000, 30)])
 def test_sample_of_many_points_has_the_first_and_the_last(count, shown):
-    numbers = list(range(count))
-    found = sample(numbers)
-    assert len(found) == len(set(found)) == shown
-    assert found[:1] == numbers[:1]
-    assert found[-1:] == numbers[-1:]
+    points = [GrowthPoint(str(number), None, None, 0, number, True, 0) for number in range(count)]
+    found = sample(points)
+    assert len(found) == len({point.instant for point in found}) == shown
+    assert found[:1] == points[:1]
+    assert found[-1:] == points[-1:]

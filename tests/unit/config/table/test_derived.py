@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_tables_come_in_the_order_in_which_they_depend_on_each_other(tmp_path):
     )
     assert list(settings.derived_tables) == ["silver", "gold"]
     assert list(settings.object_tables) == ["orders", "other"]
-    reported = settings.to_effective()["tables"]
+    reported: Any = settings.to_effective()["tables"]
     assert (reported["silver"]["from"], reported["silver"]["refresh"]) == ("orders", "changes")
 
 

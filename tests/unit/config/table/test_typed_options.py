@@ -1,5 +1,6 @@
 """Which of a table's Hudi options go together; what is said of those that do not."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ MIRROR = {"path": "*.json", "mode": "mirror"}
 APPEND = {"path": "*.json"}
 
 
-def only_problem(table: dict[str, object]) -> str:
+def only_problem(table: Mapping[str, object]) -> str:
     data = {"source": {"type": "local", "path": "in"}, "lake": "out", "tables": {"t": table}}
     with pytest.raises(ConfigError) as caught:
         parse_settings(yaml.safe_dump(data), Path("headwater.yaml"), {})

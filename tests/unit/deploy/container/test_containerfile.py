@@ -64,6 +64,7 @@ def test_environment_is_that_of_headwater():
     environ = read_environment()
     assert environ[CONFIG_VARIABLE] == "/etc/headwater/headwater.yaml"
     settings = parse_settings(CONFIG, PATH, environ)
+    assert settings.observability.listen is not None
     address = parse_listen_address(settings.observability.listen)
     assert address.host == "0.0.0.0"
     assert find_last("EXPOSE") == str(address.port)
@@ -74,7 +75,7 @@ def test_environment_is_that_of_headwater():
 
 def test_everything_that_is_written_at_run_time_is_below_tmp():
     environ = read_environment()
-    home = re.search(r"--home-dir (\S+)", TEXT)[1]
+    (home,) = re.findall(r"--home-dir (\S+)", TEXT)
     assert {home, environ["HOME"], find_last("WORKDIR")} == {"/tmp"}
     assert environ["XDG_STATE_HOME"].startswith("/tmp/")
 

@@ -141,6 +141,7 @@ def test_configuration_in_the_map_is_valid_and_the_same(rendered, name):
     container = find_container(deployment)
     environ = {item["name"]: item["value"] for item in container["env"] if "HEADWATER" in item["name"]}
     settings = parse_settings(text, CHART, environ, installed=lambda extra: True)
+    assert settings.observability.listen is not None
     address = parse_listen_address(settings.observability.listen)
     assert address.port == container["ports"][0]["containerPort"]
     grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]

@@ -49,7 +49,7 @@ def test_schemas_of_kubernetes_accept_them():
 
 
 def test_each_table_is_ingested_by_one_deployment(settings):
-    ingested = []
+    ingested: list[str] = []
     for item in DEPLOYMENTS.values():
         only, tables = read_roles(find_container(item)["args"])
         roles = choose_roles(settings, [RoleName(name).value for name in only], tables)

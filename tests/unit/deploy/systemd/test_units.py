@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from configparser import ConfigParser
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +19,7 @@ UNITS = ("headwater.service", "headwater@.service")
 INSTANCES = sorted(FOLDER.glob("*.environment"))
 
 
-class RepeatableKeys(dict):
+class RepeatableKeys(dict[str, Any]):
     """A section of a unit, in which a key may be given several times."""
 
     def __setitem__(self, key, value):
@@ -27,12 +28,18 @@ class RepeatableKeys(dict):
         super().__setitem__(key, value)
 
 
+class UnitParser(ConfigParser):
+    """Keeps the keys as they are written."""
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
 @pytest.fixture(params=UNITS)
 def service(request):
-    parser = ConfigParser(
+    parser = UnitParser(
         interpolation=None, comment_prefixes="#", strict=False, dict_type=RepeatableKeys, delimiters="="
     )
-    parser.optionxform = str
     parser.read(FOLDER / request.param, "utf-8")
     return dict(parser["Service"])
 
@@ -70,7 +77,7 @@ def test_options_of_an_instance_are_those_of_a_process(path):
 
 
 def test_instances_on_one_machine_have_different_ports():
-    ports = [re.search(r"--metrics-port (\d+)", path.read_text("utf-8"))[1] for path in INSTANCES]
+    ports = [re.findall(r"--metrics-port (\d+)", path.read_text("utf-8"))[0] for path in INSTANCES]
     assert len(set(ports)) == len(ports)
 
 

@@ -8,11 +8,14 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
 from headwater.config.settings import Settings
+from headwater.config.source import S3SourceConfig
 from headwater.sources.s3.judging.notification import Route
 from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, build_event_pattern
@@ -59,7 +62,7 @@ output "all" {
   })
 }
 """
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "plain": {},
     "prefix": {"prefix": "in/2026+ü &/"},
     "dots": {"bucket": "acme.landing.example"},
@@ -159,7 +162,8 @@ def test_queue_and_topic_are_those_of_up(evaluated, name):
     source = read_source(name, result)
     owner = Owner.of(LAKE, source.bucket, source.prefix)
     desired = {item.kind: item for item in build_desired(source, owner, SITE, Addresses.of(source, SITE))}
-    queue = desired["queue"].attributes
+    # Their classes differ by attribute.
+    queue: Mapping[str, Any] = desired["queue"].attributes
     assert result["attributes"] == {
         "message_retention_seconds": int(queue["MessageRetentionPeriod"].value),
         "max_message_size": queue["MaximumMessageSize"].preferred,
@@ -177,7 +181,9 @@ def test_queue_and_topic_are_those_of_up(evaluated, name):
 def test_rule_of_the_bucket_is_that_of_up(evaluated, name):
     result = evaluated[name]
     source = read_source(name, result)
-    rule = build_rule("headwater", Route("queue", "arn", fold_kinds(WANTED_KINDS), source.prefix))
+    rule: Mapping[str, Any] = build_rule(
+        "headwater", Route("queue", "arn", fold_kinds(WANTED_KINDS), source.prefix)
+    )
     assert result["events"] == rule["Events"]
     filters = rule.get("Filter", {"Key": {"FilterRules": [{"Value": ""}]}})["Key"]["FilterRules"]
     assert [result["filter_prefix"]] == [item["Value"] for item in filters]
@@ -300,7 +306,9 @@ def test_actions_are_spelled_as_in_plan():
         settings = Settings.model_validate(
             {"source": source, "lake": LAKE, "tables": {"orders": {"path": "*.json"}}}
         )
-        policies = build_role_policies(settings.source, LAKE, SITE, Addresses.of(settings.source, SITE))
+        assert isinstance(settings.source, S3SourceConfig)
+        addresses = Addresses.of(settings.source, SITE)
+        policies: Mapping[Any, Any] = build_role_policies(settings.source, LAKE, SITE, addresses)
         for role in ("ingest", "serve"):
             wanted |= {name for item in policies[role]["Statement"] for name in item["Action"]}
     assert spelled == wanted

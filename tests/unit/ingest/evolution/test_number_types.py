@@ -1,5 +1,7 @@
 """Of records that did not fit, only numbers in columns of numbers ask for wider types."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql.types import StructType
 
@@ -7,7 +9,7 @@ from headwater.ingest.evolution.number_types import find_numbers_in_fields, find
 from headwater.ingest.evolution.schema_merge import MergeRules, merge_schemas
 
 
-def parse(**columns: str) -> StructType:
+def parse(**columns: Any) -> StructType:
     return StructType.fromJson(
         {
             "type": "struct",

@@ -200,7 +200,7 @@ class TestAvro:
             {"name": "digits", "type": ["null", digits]},
             {"name": "none", "type": ["null"]},
         ]
-        rows = [
+        rows: list[dict[str, object]] = [
             {"union": 1, "numbers": 1, "digits": Decimal("1" * 45 + ".25"), "none": None},
             {"union": "x", "numbers": 1.5, "digits": Decimal("1E+3"), "none": None},
             {"union": None, "numbers": None, "digits": None, "none": None},

@@ -22,6 +22,7 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome, keeps_rows
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.sources.object_event import EventKind
 from tests.fixtures.events import START, build_event, build_stored
 
 MIRROR, APPEND, MERGE = FoldRules(mirrors=True), FoldRules(), FoldRules(merges=True)
@@ -33,7 +34,7 @@ INGESTED = replace(
 )
 
 
-def own(name: str, kind: str = "other", etag: str | None = "e1", at: int = 100) -> StoredEvent:
+def own(name: str, kind: EventKind = "other", etag: str | None = "e1", at: int = 100) -> StoredEvent:
     now = START + timedelta(seconds=at)
     captured = with_content(build_control_event(name, "s3", "landing", "a/1.json", now), kind, etag)
     return StoredEvent(
@@ -41,7 +42,7 @@ def own(name: str, kind: str = "other", etag: str | None = "e1", at: int = 100) 
     )
 
 
-def real(kind: str, sequence: int, etag: str = "e1", version_id: str | None = None) -> StoredEvent:
+def real(kind: EventKind, sequence: int, etag: str = "e1", version_id: str | None = None) -> StoredEvent:
     return build_stored(build_event(sequence=sequence, kind=kind, etag=etag, version_id=version_id), sequence)
 
 

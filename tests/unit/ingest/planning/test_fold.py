@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headwater.capture.control_events import DROP_EVENT
 from headwater.ingest.planning.fold import FoldRules, fold
-from headwater.ingest.planning.ledger_entry import begin_state
+from headwater.ingest.planning.ledger_entry import EntryStatus, begin_state
 from tests.fixtures.events import build_event, build_stored
 
 
@@ -59,6 +59,7 @@ def test_folder_marker_is_skipped_and_an_empty_object_is_read_to_see_whether_it_
 
 def test_late_event_of_an_unversioned_object_cannot_be_read_any_more():
     newest = build_event(sequence=5)
+    assert newest.order_key is not None
     state = replace(
         begin_state(newest), status="ingested", order_key=newest.order_key, event_time=newest.event_time
     )
@@ -72,7 +73,8 @@ def test_object_in_quarantine_is_given_up_and_no_other():
         build_stored(replace(build_event(), event_name=DROP_EVENT, order_key=None)), source="listing"
     )
     state = begin_state(drop.event)
-    for status, reason in (("quarantined", "dropped"), ("ingested", "superseded")):
+    cases: list[tuple[EntryStatus, str]] = [("quarantined", "dropped"), ("ingested", "superseded")]
+    for status, reason in cases:
         for rules in (FoldRules(), FoldRules(mirrors=True)):
             (decision,) = fold([drop], {drop.event.object_id: replace(state, status=status)}, rules)
             assert (decision.action, decision.reason) == ("skip", reason)

@@ -275,6 +275,8 @@ def test_object_given_up_or_excluded_is_not_reported_by_the_next_reconcile(event
     (decision,) = fold([replace(control, source="listing")], {state.object_id: state})
     state = apply_outcome(state, to_skip(decision))
     assert state.reason in ("dropped", "filtered")
-    (known,) = fold_known([found], event.bucket, {event.key: [find_observation(state)]})
+    observation = find_observation(state)
+    assert observation is not None
+    (known,) = fold_known([found], event.bucket, {event.key: [observation]})
     present = ListedObject(event.key, event.size, "e1", None, event.event_time)
     assert Comparison(event.key, present, known).verdict == "same"

@@ -13,7 +13,7 @@ from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.fold import FoldRules, fold
 from headwater.ingest.planning.ledger_entry import LedgerEntry, keeps_rows
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus
 from headwater.ingest.planning.outdated import find_outdated
 from headwater.ingest.planning.plan import Batch, BatchPlan
 from tests.fixtures.events import START, build_event, build_stored
@@ -47,7 +47,7 @@ def find(outcome: ObjectOutcome, rules: FoldRules = MIRROR, *decisions: Decision
 
 @pytest.mark.parametrize("reason", ["forbidden", "unavailable", "missing", "dropped", "cleaned", "tagged"])
 def test_rows_stay_of_an_object_that_cannot_be_seen_now(reason: str) -> None:
-    status: str = "skipped" if reason in ("dropped", "cleaned", "tagged") else "quarantined"
+    status: OutcomeStatus = "skipped" if reason in ("dropped", "cleaned", "tagged") else "quarantined"
     outcome = ObjectOutcome(STORED, status, reason)
     assert keeps_rows(outcome)
     assert find(outcome) == []
@@ -63,7 +63,7 @@ def test_rows_go_of_an_object_that_was_overwritten_with_something_unusable(reaso
 @pytest.mark.parametrize(
     ("status", "reason"), [("superseded", ""), ("skipped", "not_content"), ("superseded", "already_ingested")]
 )
-def test_an_event_that_changes_nothing_takes_no_row(status: str, reason: str) -> None:
+def test_an_event_that_changes_nothing_takes_no_row(status: OutcomeStatus, reason: str) -> None:
     assert find(ObjectOutcome(STORED, status, reason)) == []
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from headwater.lake.table_copy.cleans import Clean, Verdict, build_clean, judge_copy, list_new_cleans
-from headwater.lake.timeline.instants import Instant
+from headwater.lake.timeline.instants import Instant, State
 
 NEWEST = "50"
 COPIED = {"a", "b", "c"}
 
 
 def clean(*deletes: str, earliest: str = "40", completed: str = "61") -> Clean:
-    state = "completed" if completed else "inflight"
+    state: State = "completed" if completed else "inflight"
     return Clean(Instant("60", "clean", completed, state), frozenset(deletes), earliest)
 
 

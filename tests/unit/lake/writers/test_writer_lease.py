@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 
 from headwater.errors import LakeError, TableBusyError
 from headwater.lake.layout import writers_path
+from headwater.lake.writers.lease import Role
 from headwater.lake.writers.lease_store import LeaseStore
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
@@ -47,7 +49,7 @@ def writer(
             process.kill()
 
 
-def enter(lake: Path, role: str = "run", table: str = "orders", **how: bool) -> None:
+def enter(lake: Path, role: Role = "run", table: str = "orders", **how: Any) -> None:
     intent = Intent(role, f"a {role}", (table,), **how)
     with WriterLease(str(lake), {}, intent).entered(AT_ONCE):
         pass

@@ -1,5 +1,6 @@
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ def write_lines(path: Path, *rows: object) -> Path:
     return path
 
 
-def read(folder: Path, catalogue: list[object], queries: list[object], judgements: list[object]) -> JudgedSet:
+def read(
+    folder: Path, catalogue: Sequence[object], queries: Sequence[object], judgements: Sequence[object]
+) -> JudgedSet:
     rows = {"catalogue": catalogue, "queries": queries, "judgements": judgements}
     return read_judged(*(write_lines(folder / f"{name}.jsonl", *rows[name]) for name in NAMES))
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from headwater.rag.evaluation.judged import JudgedProduct, JudgedQuery, JudgedSet
@@ -68,6 +70,6 @@ def test_figures_are_of_one_split_with_kinds_and_empty_answers() -> None:
     assert figures.kinds == {"name": 1.0, "need": 0.0}
     assert evaluate(judged, runs, "tuning").runs["bm25"].zero_results == 1.0
     assert evaluate(judged, runs, "all").runs["hybrid"].queries == 3
-    printed = report.to_json()
+    printed: dict[str, Any] = report.to_json()
     assert set(printed) >= {"runs", "chosen"}
     assert set(printed["runs"]["hybrid"]) >= {"ndcg@10", "recall@20", "mrr", "interval"}

@@ -1,5 +1,6 @@
 import pytest
 
+from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.sparse import (
     TRIGRAMS,
     WORDS,
@@ -31,7 +32,12 @@ def test_weights_are_bm25s() -> None:
 
 def test_short_fields_are_found_by_their_words_and_numbers_are_not() -> None:
     encoder = SparseEncoder()
-    fields = {"color": "Navy Blue", "price": 25.5, "tags": ["vegan", "new"], "page": "https://x.example/lamp"}
+    fields: dict[str, FieldValue] = {
+        "color": "Navy Blue",
+        "price": 25.5,
+        "tags": ["vegan", "new"],
+        "page": "https://x.example/lamp",
+    }
     words = encoder.encode_passage("lamp\ntext", fields)[WORDS]
     assert all(weigh(words, stem) > 0 for stem in ("navi", "blue", "vegan", "lamp"))
     assert list_keywords(fields) == ["Navy Blue", "vegan", "new"]

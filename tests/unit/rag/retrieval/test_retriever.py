@@ -11,6 +11,7 @@ from headwater.errors import SearchError
 from headwater.rag.embedding import build_embedder
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever
+from headwater.rag.vector_stores.memory import MemoryIndex
 from headwater.rag.vector_stores.protocol import IndexCondition, PassageHit, SearchRequest
 from tests.fixtures.search.filled_index import EMBEDDER, Row, build_points, build_search_index
 
@@ -32,7 +33,7 @@ SHOP: Mapping[str, Row] = {
 class CountingIndex:
     """What was asked of the index."""
 
-    def __init__(self, index) -> None:
+    def __init__(self, index: MemoryIndex) -> None:
         self._index = index
         self.rounds: list[list[SearchRequest]] = []
 

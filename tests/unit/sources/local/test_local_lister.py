@@ -5,7 +5,6 @@ import pytest
 
 from headwater.errors import SourceUnavailableError
 from headwater.sources.lister import UnusablePath
-from headwater.sources.local import lister as lister_module
 from headwater.sources.local.lister import LocalLister, build_file_etag, is_transient
 
 
@@ -127,7 +126,7 @@ def test_keys_of_a_folder_that_may_not_be_read_may_be_there(
         return scan(folder)
 
     lister = LocalLister(tmp_path)
-    monkeypatch.setattr(lister_module.os, "scandir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     assert [found.key for found in lister.iter_objects()] == ["b/file"]
     assert lister.hides("a/file")
     assert not lister.hides("b/gone")

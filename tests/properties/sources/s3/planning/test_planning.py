@@ -177,9 +177,9 @@ def test_applied_plan_is_idempotent(
     observed = Observed("queue", "q", "arn", there[0], there[1]) if there else None
     action = plan_resource(desired, observed, OWNER, adopt=True)
     assert isinstance(action, ResourceAction)
-    attributes, written_tags = action.list_written()
+    written, written_tags = action.list_written()
     found = there or ({}, {})
-    after = Observed("queue", "q", "arn", {**found[0], **attributes}, {**found[1], **written_tags})
+    after = Observed("queue", "q", "arn", {**found[0], **written}, {**found[1], **written_tags})
     again = plan_resource(desired, after, OWNER)
     assert isinstance(again, ResourceAction)
     assert again.change == "none"

@@ -98,7 +98,7 @@ def test_columns_keep_their_comments_and_change_in_partitions_too() -> None:
 
 
 def test_partitions_are_added_and_dropped_a_hundred_at_a_time() -> None:
-    days = {(f"d{n}",): f"s3a://lake/orders/d{n}" for n in range(101)}
+    days: dict[tuple[str, ...], str] = {(f"d{n}",): f"s3a://lake/orders/d{n}" for n in range(101)}
     first, second = iter_partition_changes("shop", TableChange(TABLE, added=days), HELD)
     assert first.startswith(
         "ALTER TABLE `shop`.`orders` ADD IF NOT EXISTS PARTITION (`day`='d0') LOCATION 's3a:"

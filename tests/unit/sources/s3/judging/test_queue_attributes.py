@@ -1,6 +1,7 @@
 """Which queue attributes lose notifications or hold them back."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_attributes_that_a_service_does_not_have_are_passed_over() -> None:
         ({"ApproximateNumberOfMessagesNotVisible": "100000"}, {"depth": "warning"}),
     ],
 )
-def test_each_dangerous_attribute_has_its_finding(changes: dict[str, str], expected: dict[str, str]) -> None:
+def test_each_dangerous_attribute_has_its_finding(changes: dict[str, Any], expected: dict[str, str]) -> None:
     assert judge(**changes) == expected
 
 
