@@ -9,6 +9,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
@@ -36,7 +37,7 @@ SOURCES = {
 }
 
 
-def read_wanted(root):
+def read_wanted(root: Path) -> dict[str, list[str]]:
     """What pyproject.toml asks for, by the name of the file that locks it."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     runtime = [project["project"]["requires-python"], *project["project"]["dependencies"]]
@@ -51,11 +52,11 @@ def read_wanted(root):
     }
 
 
-def fingerprint(wanted):
+def fingerprint(wanted: Iterable[str]) -> str:
     return hashlib.sha256(json.dumps(sorted(wanted)).encode()).hexdigest()[:32]
 
 
-def list_stale(root):
+def list_stale(root: Path) -> list[str]:
     """Names of the files that do not lock what pyproject.toml asks for now."""
     stale = []
     for name, wanted in read_wanted(root).items():
@@ -65,7 +66,7 @@ def list_stale(root):
     return stale
 
 
-def write_lock(name, wanted, upgrade):
+def write_lock(name: str, wanted: Iterable[str], *, upgrade: bool) -> None:
     path = ROOT / "requirements" / f"{name}.txt"
     command = [
         str(Path(sys.executable).parent / "uv"),
@@ -83,7 +84,7 @@ def write_lock(name, wanted, upgrade):
     print(f"requirements/{name}.txt: {body.count('==')} packages")
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether the files are up to date")
     parser.add_argument("--upgrade", action="store_true", help="move pins to the newest allowed versions")
@@ -95,7 +96,7 @@ def main():
         return 1 if stale else 0
     (ROOT / "requirements").mkdir(exist_ok=True)
     for name, wanted in read_wanted(ROOT).items():
-        write_lock(name, wanted, arguments.upgrade)
+        write_lock(name, wanted, upgrade=arguments.upgrade)
     return 0
 
 
