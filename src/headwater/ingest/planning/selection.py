@@ -1,7 +1,7 @@
 """Selects the keys of a table, and parses the values in their paths. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 from wcmatch import glob
@@ -14,18 +14,26 @@ _GLOB_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX | glob.
 # before a line end.
 _DOT_PART = re.compile(r"(?<![^/])\.{1,2}(?=/|\n?\Z)")
 
+# Where a glob may match other text than itself: wildcards, braces and escapes; dot parts, as above; slashes,
+# which the library merges.
+_NOT_LITERAL = re.compile(r"[*?\[{\\]|(?<![^/])\.{1,2}(?=/|\n?\Z)|//|\Z")
+
 KeySelector = Callable[[str], str | None]
 """Key below the source's prefix -> None if it belongs to the table, else the rule that excludes it."""
 
 
 def build_selector(table: TableConfig) -> KeySelector:
     """Compile a table's filters. The first matching rule is the one reported."""
-    globs = [re.compile(pattern) for pattern in glob.translate(list(table.path), flags=_GLOB_FLAGS)[0]]
+    globs = compile_globs(table.path)
+    beginnings = tuple({find_literal_beginning(path) for path in table.path})
     regex = re.compile(table.regex) if table.regex else None
 
     def find_excluding_rule(key: str) -> str | None:
+        # Most keys are of other tables: a tenth of the time of a regular expression.
+        if not key.startswith(beginnings):
+            return "path"
         # Globs are relative: a leading slash is part of the name, as in S3.
-        if not any(_matches(pattern, key) for pattern in globs):
+        if not any(matches(pattern, key) for pattern in globs):
             return "path"
         if not key.startswith(table.prefix):
             return "prefix"
@@ -42,11 +50,23 @@ def build_selector(table: TableConfig) -> KeySelector:
     return find_excluding_rule
 
 
-def _matches(pattern: re.Pattern[str], key: str) -> bool:
+def compile_globs(paths: Sequence[str]) -> list[re.Pattern[str]]:
+    """Compile globs for `matches`."""
+    return [re.compile(pattern) for pattern in glob.translate(list(paths), flags=_GLOB_FLAGS)[0]]
+
+
+def find_literal_beginning(path: str) -> str:
+    """Return a text with which each key begins that matches the glob; empty if there is none."""
+    return _NOT_LITERAL.split(path, 1)[0]
+
+
+def matches(pattern: re.Pattern[str], key: str) -> bool:
+    """True if a compiled glob matches the key."""
     if pattern.fullmatch(key):
         return True
-    # The library's wildcards never match the parts `.` and `..`; they match other names of the same length.
-    named = _DOT_PART.sub(lambda part: "_" * len(part[0]), key)
+    # The library's wildcards never match the parts `.` and `..`, but other names of the same length. No glob
+    # names this character: Unicode leaves it without a meaning.
+    named = _DOT_PART.sub(lambda part: "\ue000" * len(part[0]), key)
     return named != key and pattern.fullmatch(named) is not None
 
 

@@ -55,6 +55,8 @@ def test_hives_default_partition_is_null():
         ("../*.json", "../a.json", None),
         ("in/*.json", "in/../a.json", "path"),
         ("..", "ab", "path"),
+        ("in/_", "in/.", "path"),
+        ("in/[_]_", "in/..", "path"),
         ("**", "in/..\n", None),
         ("in/*", "in/.\n", None),
     ],
