@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,10 +49,16 @@ def find_config_path(given: Path | None, environ: Mapping[str, str] | None = Non
 def find_state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of files that outlive a run: `$XDG_STATE_HOME/headwater`.
 
-    See https://specifications.freedesktop.org/basedir-spec/latest/.
+    A user without a home folder, as in some containers, keeps them among the temporary files. See
+    https://specifications.freedesktop.org/basedir-spec/latest/.
     """
-    home = environ.get("XDG_STATE_HOME", "")
-    return (Path(home) if home.startswith("/") else Path("~/.local/state").expanduser()) / "headwater"
+    state = environ.get("XDG_STATE_HOME", "")
+    if state.startswith("/"):
+        return Path(state, "headwater")
+    try:
+        return Path("~/.local/state/headwater").expanduser()
+    except RuntimeError:
+        return Path(tempfile.gettempdir(), "headwater-state")
 
 
 def parse_environment(environ: Mapping[str, str]) -> list[Override]:

@@ -1,6 +1,7 @@
 """Where the JVM's log lies, and how long."""
 
 import os
+import tempfile
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def test_where_nothing_can_be_kept_the_log_is_a_temporary_file(tmp_path: Path) -
 def test_state_folder_comes_from_the_environment() -> None:
     assert find_state_folder({"XDG_STATE_HOME": "/state"}) == Path("/state/headwater")
     assert find_state_folder({}).parts[-3:] == (".local", "state", "headwater")
+
+
+def test_user_without_a_home_keeps_state_among_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", fail)
+    assert find_state_folder({}) == Path(tempfile.gettempdir(), "headwater-state")
 
 
 def test_an_error_names_the_file_and_the_root_cause(monkeypatch: pytest.MonkeyPatch) -> None:
