@@ -72,6 +72,9 @@ def test_failed_load_leaves_no_copy(local: LocalStates, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="cannot be read"):
         local.load(fail, SECOND)
     assert local.open() is None
+    assert list(tmp_path.glob("*/*")) == []
+    with pytest.raises(RuntimeError, match="neither open nor loaded"):
+        local.find(["id-1"])
     assert LocalStates(tmp_path / "new" / "orders.sqlite").open() is None
 
 
