@@ -9,7 +9,7 @@ from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.reconcile import ReconcilePass
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.plan import Limits, Scope
-from headwater.ingest.planning.selection import build_selector
+from headwater.ingest.planning.selection import build_selector, find_beginnings
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket, BucketStore, Record
 from simulator.outside.clock import SimulatedClock
@@ -25,7 +25,8 @@ from simulator.product.pipeline import SimulatedPipeline, Surroundings, Watcher
 from simulator.product.reconcile import SimulatedEventLog, SimulatedReconcile
 from simulator.scenario import Scenario
 
-_SCOPE = Scope(BUCKET, "", build_selector(TableConfig(path=("**",), format="text")))
+_TABLE = TableConfig(path=("**",), format="text")
+_SCOPE = Scope(BUCKET, "", build_selector(_TABLE), find_beginnings(_TABLE))
 _MAX_BYTES = 200
 
 

@@ -7,7 +7,7 @@ from headwater.capture.captured_event import CapturedEvent
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.planning.plan import Scope
-from headwater.ingest.planning.selection import build_selector
+from headwater.ingest.planning.selection import build_selector, find_beginnings
 
 
 def source_provider(settings: Settings) -> str:
@@ -52,4 +52,5 @@ def build_scope(settings: Settings, name: str) -> Scope:
             f"table {name!r} is built from table {table.from_!r}, not from objects",
             hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
-    return Scope(source_bucket(settings), settings.source.prefix, build_selector(table))
+    bucket, prefix = source_bucket(settings), settings.source.prefix
+    return Scope(bucket, prefix, build_selector(table), find_beginnings(table))

@@ -1,4 +1,4 @@
-"""The beginning of a glob excludes no key that the glob matches."""
+"""The beginnings of a table's globs exclude no key that one of them matches."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ from headwater.config.table import TableConfig
 from headwater.ingest.planning.selection import (
     build_selector,
     compile_globs,
-    find_literal_beginning,
+    find_beginnings,
     matches,
 )
 
@@ -25,9 +25,8 @@ globs = st.lists(pieces, min_size=1, max_size=6).map("".join)
 @example("..", "..\n")
 @example("{a,b}/x", "b/x")
 @example("\\*a", "*a")
-def test_keys_that_match_are_those_of_the_globs_alone(path: str, key: str) -> None:
-    is_matched = any(matches(pattern, key) for pattern in compile_globs([path]))
-    selector = build_selector(TableConfig(path=path, format="json"))
-    assert (selector(key) is None) == is_matched
-    if is_matched:
-        assert key.startswith(find_literal_beginning(path))
+def test_keys_of_a_table_begin_as_its_globs_do(path: str, key: str) -> None:
+    table = TableConfig(path=path, format="json")
+    is_own = build_selector(table)(key) is None
+    assert is_own == any(matches(pattern, key) for pattern in compile_globs([path]))
+    assert not is_own or key.startswith(find_beginnings(table))

@@ -50,11 +50,16 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The selection of a table: one bucket, keys under a prefix, and its own rules."""
+    """The selection of a table: one bucket, keys under a prefix, and its own rules.
+
+    Each key of the table begins, below the prefix, with one of `beginnings`: a quick check, as most keys of a
+    bucket are of other tables.
+    """
 
     bucket: str
     prefix: str
     selector: KeySelector
+    beginnings: tuple[str, ...] = ("",)
 
     def relative_key(self, key: str) -> str | None:
         """Return the key below the source's prefix; None if it is outside."""
@@ -76,9 +81,14 @@ def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, 
     foreign: Counter[str] = Counter()
     end = page_end
     more = False
+    bucket, beginnings = scope.bucket, tuple(scope.prefix + text for text in scope.beginnings)
     for stored in events:
         event = stored.event
-        if event.bucket != scope.bucket:
+        # Every table goes through every event: the next line takes a quarter of the time of those below it.
+        if not event.key.startswith(beginnings) and event.bucket == bucket and not is_retract(event):
+            filtered += 1
+            continue
+        if event.bucket != bucket:
             # Never fetched: a forged message must not make headwater read another bucket.
             foreign[event.bucket] += 1
             continue

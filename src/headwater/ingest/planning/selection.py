@@ -25,13 +25,9 @@ KeySelector = Callable[[str], str | None]
 def build_selector(table: TableConfig) -> KeySelector:
     """Compile a table's filters. The first matching rule is the one reported."""
     globs = compile_globs(table.path)
-    beginnings = tuple({find_literal_beginning(path) for path in table.path})
     regex = re.compile(table.regex) if table.regex else None
 
     def find_excluding_rule(key: str) -> str | None:
-        # Most keys are of other tables: a tenth of the time of a regular expression.
-        if not key.startswith(beginnings):
-            return "path"
         # Globs are relative: a leading slash is part of the name, as in S3.
         if not any(matches(pattern, key) for pattern in globs):
             return "path"
@@ -55,9 +51,9 @@ def compile_globs(paths: Sequence[str]) -> list[re.Pattern[str]]:
     return [re.compile(pattern) for pattern in glob.translate(list(paths), flags=_GLOB_FLAGS)[0]]
 
 
-def find_literal_beginning(path: str) -> str:
-    """Return a text with which each key begins that matches the glob; empty if there is none."""
-    return _NOT_LITERAL.split(path, 1)[0]
+def find_beginnings(table: TableConfig) -> tuple[str, ...]:
+    """Return texts of which one begins each key of the table, below the source's prefix; one may be empty."""
+    return tuple({_NOT_LITERAL.split(path, 1)[0] for path in table.path})
 
 
 def matches(pattern: re.Pattern[str], key: str) -> bool:

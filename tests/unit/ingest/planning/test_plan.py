@@ -1,9 +1,12 @@
 """Where a batch begins and ends, and what belongs to it."""
 
+from dataclasses import replace
+
+from headwater.capture.control_events import RETRACT_EVENT
 from headwater.capture.position import Position
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.plan import Limits, Scope, take_batch
-from headwater.ingest.planning.selection import build_selector
+from headwater.ingest.planning.selection import build_selector, find_beginnings
 from tests.fixtures.events import build_event, build_stored
 
 COMPLETED = "20260501000000000"
@@ -11,7 +14,8 @@ END = Position(COMPLETED)
 
 
 def scope(prefix="", **table):
-    return Scope("landing", prefix, build_selector(TableConfig(**{"path": "a/*.json", **table})))
+    config = TableConfig(**{"path": "a/*.json", **table})
+    return Scope("landing", prefix, build_selector(config), find_beginnings(config))
 
 
 def stored(count, **event):
@@ -44,6 +48,18 @@ def test_limit_of_bytes_counts_sizes():
 def test_first_object_is_taken_however_big():
     batch = take_batch(stored(2, size=10_000), END, scope(), Limits(10, 1))
     assert len(batch.events) == 1
+
+
+def test_other_buckets_are_counted_whatever_their_keys():
+    events = [build_stored(build_event(key=key, bucket="theirs"), 0, COMPLETED) for key in ("a/1.json", "b")]
+    batch = take_batch(events, END, scope(), Limits(10, 1000))
+    assert (batch.events, batch.foreign, batch.filtered) == ((), {"theirs": 2}, 0)
+
+
+def test_keys_of_other_tables_are_retracted_where_the_rules_exclude_them():
+    event = replace(build_event(key="b/1.json"), event_name=RETRACT_EVENT)
+    batch = take_batch([build_stored(event)], END, scope(), Limits(10, 1000))
+    assert [stored.event.key for stored in batch.events] == ["b/1.json"]
 
 
 def test_other_buckets_are_never_read():
