@@ -19,16 +19,30 @@ from headwater.lake.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Table sizes: `buckets` are files per partition; `keep_commits` as in `WriteOptions`."""
+    """Table sizes: `buckets` are files per partition; `keep_commits` as in `WriteOptions`.
+
+    `compacts_rarely`: a compaction, which rewrites all files with changes, waits for more commits the larger
+    the table is. A read then merges more log files.
+    """
 
     buckets: int = 4
     keep_commits: int = 0
+    compacts_rarely: bool = False
 
 
 _DEFAULT_SIZES = Sizes()
 _ATTEMPTS = 5
+_COMPACT_AFTER = 20
+_MOST_COMMITS = 400
+# Between two compactions of a large table, each commit adds about a thousandth of this.
+_BYTES_A_COMMIT = 4 * 1024 * 1024
 # As text, rows are several times larger than in Parquet, and two pieces are in flight at once.
 _BYTES_A_PIECE = 8 * 1024 * 1024
+
+
+def choose_compact_after(size: int) -> int:
+    """Return after how many commits a table of so many bytes is compacted, if it compacts rarely."""
+    return max(_COMPACT_AFTER, min(_MOST_COMMITS, size // _BYTES_A_COMMIT))
 
 
 class KeyedTable:
@@ -49,6 +63,8 @@ class KeyedTable:
         self._schema = schema
         self._key_indexes = [schema.fieldNames().index(name) for name in (*partition, *key)]
         self._lock = threading.Lock()
+        self._compacts_rarely = sizes.compacts_rarely
+        self._writes = 0
         self._options = WriteOptions(
             table_name=name,
             operation="upsert",
@@ -57,7 +73,7 @@ class KeyedTable:
             table_type="merge_on_read",
             index="bucket",
             buckets=sizes.buckets,
-            compact_after=20,
+            compact_after=_COMPACT_AFTER,
             keep_commits=sizes.keep_commits,
         )
 
@@ -95,7 +111,19 @@ class KeyedTable:
             reraise=True,
         )
         with self._lock:
+            self._plan_compaction()
+            options = replace(options, compact_after=self._options.compact_after)
             attempts(self._table.write, frame, options)
+
+    def _plan_compaction(self) -> None:
+        if (
+            self._compacts_rarely
+            and self._writes % _COMPACT_AFTER == 0
+            and self.load_timeline().has_commits()
+        ):
+            commits = choose_compact_after(self._table.measure_bytes())
+            self._options = replace(self._options, compact_after=commits)
+        self._writes += 1
 
     def delete_frame(self, frame: DataFrame, metadata: Mapping[str, str] | None = None) -> None:
         """Delete rows by the keys of `frame`, which has all columns of the schema. Raises `LakeError`."""

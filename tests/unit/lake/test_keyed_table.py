@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import LakeError, WriteConflictError
-from headwater.lake.keyed_table import _ATTEMPTS, KeyedTable
+from headwater.lake.keyed_table import _ATTEMPTS, KeyedTable, choose_compact_after
 from headwater.lake.options import WriteOptions
 
 SCHEMA = StructType([StructField("id", StringType())])
+MIB = 1024 * 1024
 
 
 class Failing:
@@ -40,6 +41,13 @@ def write(monkeypatch: pytest.MonkeyPatch, *errors: LakeError) -> Failing:
     except LakeError as error:
         failing.raised = error
     return failing
+
+
+@pytest.mark.parametrize(
+    ("size", "commits"), [(0, 20), (80 * MIB, 20), (84 * MIB, 21), (1_000 * MIB, 250), (2**40, 400)]
+)
+def test_large_table_is_compacted_after_more_commits(size: int, commits: int) -> None:
+    assert choose_compact_after(size) == commits
 
 
 def test_a_conflict_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
