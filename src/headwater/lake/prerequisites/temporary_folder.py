@@ -14,15 +14,14 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
 
 _PROPERTY = "java.io.tmpdir"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _DEFAULTS = "spark.driver.defaultJavaOptions"
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
-_claimed: list[BinaryIO] = []
-"""Open lock files: the system releases them with the process, however it ends."""
+_claimed: list[int] = []
+"""Descriptors of lock files: the system releases them with the process, however it ends."""
 
 
 @lru_cache(maxsize=1)
@@ -65,7 +64,7 @@ def _claim_below(parent: Path) -> Path:
     for number in count():
         folder = parent / str(number)
         is_new = not folder.exists()
-        if lock := _lock(parent / f"{number}.lock"):
+        if (lock := _lock(parent / f"{number}.lock")) is not None:
             with suppress(FileNotFoundError):
                 shutil.rmtree(folder)
             if claimed is None:
@@ -73,18 +72,18 @@ def _claim_below(parent: Path) -> Path:
                 folder.mkdir(mode=0o700)
                 claimed = folder
             else:
-                lock.close()
+                os.close(lock)
         if claimed is not None and is_new:
             return claimed
     raise AssertionError("unreachable: there is always a further number")
 
 
-def _lock(path: Path) -> BinaryIO | None:
-    """Return the open file, locked; None if another process has locked it."""
-    file = path.open("ab")
+def _lock(path: Path) -> int | None:
+    """Return the descriptor of the locked file; None if another process has locked it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        file.close()
+        os.close(descriptor)
         return None
-    return file
+    return descriptor

@@ -6,7 +6,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
@@ -28,13 +27,13 @@ time.sleep(60)
 def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    locks: list[BinaryIO] = []
+    locks: list[int] = []
     monkeypatch.setattr(temporary_folder, "_claimed", locks)
     claim_temporary_folder.cache_clear()
     yield tmp_path / f"headwater-{os.getuid()}"
     claim_temporary_folder.cache_clear()
     for lock in locks:
-        lock.close()
+        os.close(lock)
 
 
 def start_other() -> tuple[subprocess.Popen[str], Path]:
