@@ -9,14 +9,13 @@ benchmarks.objects.ledger_restart 10000000`.
 
 import hashlib
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from benchmarks.objects.verify import fill_ledger
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
-from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.rig.apps import open_folder_app
 from benchmarks.rig.known_objects import commit_first
 from benchmarks.sizes import sized
 from headwater.app import App
@@ -39,19 +38,14 @@ def run() -> BenchmarkResult:
 
 def measure(sizes: tuple[int, ...]) -> list[float]:
     """Seconds of the second start for each size, one after the other in one session."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        landing = folder / "landing"
-        landing.mkdir()
-        source = {"type": "local", "path": str(landing)}
-        with open_app(build_settings(folder, source, TABLES)) as app:
-            return [measure_size(app, landing, folder, size) for size in sizes]
+    with open_folder_app(TABLES) as (app, folder):
+        return [measure_size(app, folder, size) for size in sizes]
 
 
-def measure_size(app: App, landing: Path, folder: Path, size: int) -> float:
+def measure_size(app: App, folder: Path, size: int) -> float:
     """Seconds of the second start."""
     own = App(app.settings.model_copy(update={"lake": str(folder / f"lake-{size}")}), spark=app.spark)
-    fill_ledger(own, size, commit_first(own, landing))
+    fill_ledger(own, size, commit_first(own, folder / "landing"))
     file = find_copy_file(folder, str(own.settings.lake), "orders")
     first, second = (start(own, file) for _ in range(2))
     per_object = file.stat().st_size / size

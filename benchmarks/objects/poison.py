@@ -6,7 +6,6 @@ deleted. Floor: as many good files, and nothing else. The whole path from the co
 commit, quarantine included, in one warm session, in turns; each round has new files and the lakes grow alike.
 """
 
-import tempfile
 import time
 from collections.abc import Sequence
 from itertools import count
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
-from benchmarks.rig.apps import build_settings, open_app
+from benchmarks.rig.apps import open_folder_app
 from benchmarks.rig.folders import run_batches, write_files
 from benchmarks.sizes import sized
 from headwater.app import App
@@ -38,22 +37,18 @@ _BAD_CONTENTS = (bytes(range(128, 256)) * 8, b"PAR1 and nothing behind it" * 40)
 
 def run() -> BenchmarkResult:
     """Good files a second."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with open_folder_app(TABLES) as (app, folder):
         landing = folder / "landing"
-        landing.mkdir()
-        source = {"type": "local", "path": str(landing)}
-        with open_app(build_settings(folder, source, TABLES)) as app:
-            sides = {share: open_side(app, folder / f"lake-{share}") for share in (0, _ONE_IN)}
-            rounds = count()
+        sides = {share: open_side(app, folder / f"lake-{share}") for share in (0, _ONE_IN)}
+        rounds = count()
 
-            def measure(share: int, good: int = GOOD) -> float:
-                bodies = write_round(landing, next(rounds) * GOOD, good, share)
-                return good / run_through(sides[share], bodies)
+        def measure(share: int, good: int = GOOD) -> float:
+            bodies = write_round(landing, next(rounds) * GOOD, good, share)
+            return good / run_through(sides[share], bodies)
 
-            say(f"warm-up: clean {measure(0, WARM_UP):.0f}, poisoned {measure(_ONE_IN, WARM_UP):.0f} files/s")
-            pair = choose_median(measure_pairs(lambda: measure(_ONE_IN), lambda: measure(0), PAIRS))
-            broken = check(sides)
+        say(f"warm-up: clean {measure(0, WARM_UP):.0f}, poisoned {measure(_ONE_IN, WARM_UP):.0f} files/s")
+        pair = choose_median(measure_pairs(lambda: measure(_ONE_IN), lambda: measure(0), PAIRS))
+        broken = check(sides)
     return BenchmarkResult("poison", pair.value, pair.floor, "good files/s", 0.95, "higher", broken)
 
 

@@ -1,6 +1,7 @@
 """An `App` on a lake of its own, with credentials that the emulators take."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,3 +51,14 @@ def open_app(settings: Settings) -> Iterator[App]:
         yield app
     finally:
         app.close()
+
+
+@contextmanager
+def open_folder_app(tables: JSON) -> Iterator[tuple[App, Path]]:
+    """An app with a folder as source, `landing`, and the folder in which both lie; deleted at the end."""
+    with tempfile.TemporaryDirectory() as name:
+        landing = Path(name, "landing")
+        landing.mkdir()
+        source = {"type": "local", "path": str(landing)}
+        with open_app(build_settings(Path(name), source, tables)) as app:
+            yield app, Path(name)

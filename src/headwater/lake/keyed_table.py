@@ -34,7 +34,7 @@ _DEFAULT_SIZES = Sizes()
 _ATTEMPTS = 5
 _COMPACT_AFTER = 20
 _MOST_COMMITS = 400
-# Between two compactions of a large table, each commit adds about a thousandth of this.
+# A table that compacts rarely waits for one commit for each so many bytes.
 _BYTES_A_COMMIT = 4 * 1024 * 1024
 # As text, rows are several times larger than in Parquet, and two pieces are in flight at once.
 _BYTES_A_PIECE = 8 * 1024 * 1024
