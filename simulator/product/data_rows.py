@@ -128,10 +128,9 @@ class SimulatedRows:
         if not entry.is_replaced or RULES[self._kind].mirrors:
             return OutdatedRows(event)
         rows = self._table.read() if self._table.exists else ()
-        announced = self._events.count_puts(event.key)
-        return OutdatedRows(
-            event, choose_replaced(list_writes(rows, event.key), announced, entry.outcome.version)
-        )
+        writes = list_writes(rows, event.key)
+        announced = self._events.count_puts(event.key, writes)
+        return OutdatedRows(event, choose_replaced(writes, announced, entry.outcome.version))
 
     def forget(self) -> None:
         self._checkpoint = None

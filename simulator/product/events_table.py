@@ -1,6 +1,5 @@
 """The events table, as in `headwater.capture.events_table`: rejects duplicates and reads pages in order."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
@@ -11,7 +10,8 @@ from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents, find_window
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.errors import LakeError
-from headwater.ingest.planning.observation import is_from_listing
+from headwater.ingest.planning.outdated import ContentWrite
+from headwater.ingest.planning.puts import count_puts
 from simulator.bugs import Bugs
 from simulator.outside.hudi import Commit, HudiTable, Write
 
@@ -124,14 +124,9 @@ class SimulatedEventsTable:
         """Returns the offset after all events of the commit."""
         return Position(commit.requested if "position_by_request" in self._bugs else commit.completed)
 
-    def count_puts(self, key: str) -> dict[str, int]:
-        """Counts the store's notifications of each content of an object, by version."""
-        put = {
-            stored.event_id: stored.event.version
-            for stored in self.iter_all()
-            if stored.event.key == key and stored.event.kind == "created" and not is_from_listing(stored)
-        }
-        return Counter(put.values())
+    def count_puts(self, key: str, writes: Sequence[ContentWrite]) -> dict[str, int]:
+        """Counts the puts of each content of an object, by version."""
+        return count_puts((stored for stored in self.iter_all() if stored.event.key == key), writes)
 
     def iter_all(self) -> list[StoredEvent]:
         """Returns every event in order of offset."""

@@ -9,7 +9,7 @@ from itertools import compress
 from typing import Any
 
 import pandas as pd
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
@@ -182,6 +182,22 @@ class EventsTable:
         with explained_lake(self._table.path):
             found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
             yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
+
+    def iter_objects(self, bucket: str, objects: DataFrame) -> Iterator[tuple[Row, list[StoredEvent]]]:
+        """Yield each row of `objects`, which has a column `key`, with the object's events; in key order.
+
+        Objects without events are omitted. Scans the whole table. Raises `LakeError`.
+        """
+        if self._is_empty():
+            return
+        with explained_lake(self._table.path):
+            stored = F.struct("_hoodie_commit_time", *select_read_columns())
+            of_bucket = self._table.read().where(F.col("bucket") == bucket)
+            wanted = of_bucket.select("key", stored.alias("event")).join(objects.select("key"), "key")
+            by_key = wanted.groupBy("key").agg(F.collect_list("event").alias("events"))
+            for row in by_key.join(objects, "key").orderBy("key").toLocalIterator(prefetchPartitions=True):
+                # The time of the request: these events are not read by position.
+                yield row, [to_stored_event(one, one["_hoodie_commit_time"]) for one in row["events"]]
 
     def sample_keys(self, bucket: str, one_in: int) -> list[str]:
         """Return about one in so many of the bucket's keys with events, unordered. Raises `LakeError`."""

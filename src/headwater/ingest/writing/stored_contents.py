@@ -1,6 +1,5 @@
 """The contents of objects with rows in a data table, and their number of writes."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.lineage import EVENT_ID, EVENT_TIME, OBJECT, REMOVED_AT, VERSION, build_uri
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import ContentState
@@ -16,9 +16,9 @@ from headwater.ingest.planning.outdated import (
     Outdated,
     choose_replaced,
 )
+from headwater.ingest.planning.puts import count_puts, strip_digest
 from headwater.ingest.planning.verification import WriteCounts
 from headwater.ingest.writing.retraction import OutdatedRows
-from headwater.lake.jvm import explained_lake
 from headwater.lake.table import Table
 from headwater.sources.object_event import name_version
 from headwater.sources.object_store import ObjectRef
@@ -60,20 +60,30 @@ class StoredContents:
         if not repaired:
             return {}
         versions = {_address(entry): entry.outcome.version for entry in repaired}
-        events = (entry.outcome.stored.event for entry in repaired)
-        announced = count_puts(self._events, {(event.bucket, event.key) for event in events})
         known = {_address(entry): entry.outcome.stored.event for entry in repaired}
         replaced = {}
-        for uri, writes in find_writes(self._table, list(versions)).items():
-            puts = announced.get((known[uri].bucket, known[uri].key), {})
+        stored = find_writes(self._table, list(versions))
+        events = self._find_events({(known[uri].bucket, known[uri].key) for uri in stored})
+        for uri, writes in stored.items():
+            puts = count_puts(events.get((known[uri].bucket, known[uri].key), ()), writes)
             provider, written = known[uri].provider, {write.version for write in writes}
-            plain = _strip_digest(provider, versions[uri])
+            plain = strip_digest(provider, versions[uri])
             if versions[uri] not in written and plain in written:
                 # Written by a release without digests.
                 versions[uri] = plain
-            by_version = {version: puts.get(_strip_digest(provider, version), 1) for version in written}
+            by_version = {version: puts.get(strip_digest(provider, version), 1) for version in written}
             replaced[uri] = choose_replaced(writes, by_version, versions[uri])
         return replaced
+
+    def _find_events(self, objects: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[StoredEvent]]:
+        """Return all events of the objects by bucket and key. Reads the events table once per bucket."""
+        found: dict[tuple[str, str], list[StoredEvent]] = {}
+        for bucket in {bucket for bucket, _ in objects}:
+            keys = sorted((key,) for other, key in objects if other == bucket)
+            wanted = F.broadcast(self._table.spark.createDataFrame(keys, "key string"))
+            for row, events in self._events.iter_objects(bucket, wanted):
+                found[bucket, row["key"]] = events
+        return found
 
 
 def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -> None:
@@ -83,7 +93,7 @@ def _add_undigested(refs: Sequence[ObjectRef], found: dict[ContentState, int]) -
     """
     for ref in refs:
         version = name_version(ref.version_id, ref.etag)
-        plain = (ref.bucket, ref.key, _strip_digest(ref.provider, version))
+        plain = (ref.bucket, ref.key, strip_digest(ref.provider, version))
         if plain in found:
             found.setdefault((ref.bucket, ref.key, version), found[plain])
 
@@ -117,77 +127,32 @@ def iter_row_counts(table: Table, uri_prefix: str) -> Iterator[tuple[str, WriteC
 
 
 def select_repeated(table: Table, uri_prefix: str) -> DataFrame | None:
-    """Select key and version of contents written more than once; None for a table without rows."""
+    """Select key and `writes` of objects with a content written more than once; None without any row."""
     if not table.load_timeline().has_commits():
         return None
-    rows = _select_present(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
-    written = rows.groupBy(OBJECT, _version()).agg(F.count_distinct(EVENT_ID).alias("writes"))
+    counted = _count(table.read().where(F.col(OBJECT).startswith(uri_prefix)))
+    versions = F.transform("writes", lambda write: write["version"])
+    repeated = counted.where(F.size(F.array_distinct(versions)) < F.size("writes"))
     key = F.substr(F.col(OBJECT), F.lit(len(uri_prefix) + 1)).alias("key")
-    return written.where("writes > 1").select(key, "version")
-
-
-def count_puts(
-    events: "EventsTable", objects: Collection[tuple[str, str]]
-) -> dict[tuple[str, str], dict[str, int]]:
-    """Count the store's notifications of each content of the objects, by bucket and key, then by version.
-
-    Reads the whole events table. Raises `LakeError`.
-    """
-    puts = _select_puts(events)
-    if puts is None:
-        return {}
-    with explained_lake(events.path):
-        wanted = puts.sparkSession.createDataFrame(sorted(objects), ["bucket", "key"])
-        rows = puts.join(F.broadcast(wanted), ["bucket", "key"], "left_semi").collect()
-    found: dict[tuple[str, str], dict[str, int]] = {}
-    for row in rows:
-        found.setdefault((row["bucket"], row["key"]), {})[row["version"]] = row["puts"]
-    return found
-
-
-def _select_puts(events: "EventsTable") -> DataFrame | None:
-    """Select bucket, key, version and `puts` of announced contents, lazily; None before the first event."""
-    snapshot = events.read_snapshot()
-    if snapshot is None:
-        return None
-    # A listing announces a folder's files at the start of a run, in the order of their changes.
-    is_sent = (F.col("source") != "listing") | F.col("order_key").isNotNull()
-    is_put = (F.col("kind") == "created") & is_sent
-    version_id = F.when(~F.col("version_id").isin("null", ""), F.col("version_id"))
-    etag = F.when(F.col("provider") == "local", _drop_digest("etag")).otherwise(F.col("etag"))
-    version = F.coalesce(version_id, etag, F.lit("")).alias("version")
-    puts = F.count_distinct("event_id").alias("puts")
-    return snapshot.where(is_put).groupBy("bucket", "key", version).agg(puts)
-
-
-# A file's modification time and size, and a digest if another content had the same.
-_DIGEST = r"^([^-]+-[^-]+)-[^-]+$"
-
-
-def _drop_digest(name: str) -> Column:
-    return F.regexp_replace(name, _DIGEST, "$1")
-
-
-def _strip_digest(provider: str, version: str) -> str:
-    return re.sub(_DIGEST, r"\1", version) if provider == "local" else version
+    return repeated.select(key, "writes")
 
 
 def iter_announced(
     table: Table, events: "EventsTable", bucket: str, uri_prefix: str
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield a key with the number of notifications of each content that the table wrote more than once.
+    """Yield a key with the number of puts of each content that the table wrote more than once.
 
     Ordered by key. Raises `LakeError`.
     """
-    repeated, puts = select_repeated(table, uri_prefix), _select_puts(events)
-    if repeated is None or puts is None:
+    repeated = select_repeated(table, uri_prefix)
+    if repeated is None:
         return
-    plain = _drop_digest("version") if uri_prefix.startswith("/") else F.col("version")
-    repeated = repeated.select("key", F.col("version").alias("written"), plain.alias("version"))
-    counted = puts.where(F.col("bucket") == bucket).join(repeated, ["key", "version"])
-    by_key = counted.groupBy("key").agg(F.collect_list(F.struct("written", "puts")).alias("found"))
-    for row in by_key.orderBy("key").toLocalIterator(prefetchPartitions=True):
-        yield row["key"], dict(map(tuple, row["found"]))
+    provider = "local" if uri_prefix.startswith("/") else ""
+    for row, found in events.iter_objects(bucket, repeated):
+        writes = [ContentWrite(*write) for write in row["writes"]]
+        puts = count_puts(found, writes)
+        versions = {write.version for write in writes}
+        yield row["key"], {version: puts.get(strip_digest(provider, version), 0) for version in versions}
 
 
 @dataclass(frozen=True, slots=True)

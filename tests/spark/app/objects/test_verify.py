@@ -1,15 +1,20 @@
 """`verify` finds what is missing, wrong or too much, says up to when all is there, and repairs it."""
 
 import json
+import os
 from collections.abc import Callable
-from datetime import datetime, timezone
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app import App
+from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.verify import Verify, VerifyReport
+from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.control_events import LISTED_EVENT, RETRY_EVENT, build_retry
 from headwater.lake.layout import table_path
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
@@ -135,3 +140,34 @@ def test_verify_sees_batches_not_yet_in_the_ledger(lake: FolderLake, spark: Spar
     report = verify(lake).run()
     assert counts(report) == {"ingested": 1}
     assert report.started_at <= datetime.now(timezone.utc)
+
+
+@pytest.mark.parametrize("found_by", [LISTED_EVENT, RETRY_EVENT])
+def test_content_whose_first_notification_was_lost_may_be_in_the_table_twice(
+    spark: SparkSession, tmp_path: Path, verify, found_by: str
+) -> None:
+    lake = FolderLake(spark, tmp_path, things={"path": "*.json", **MODES["append"]})
+    for value, is_announced in ((1, False), (2, True), (1, True)):
+        lake.write("a.json", lines(value))
+        os.utime(lake.source / "a.json", (value, value))
+        put = lake.capture("a.json")
+        lake.append(put if is_announced else find_without_notification(put, found_by))
+        lake.ingest("things")
+    assert lake.rows("things", "id") == [(1,), (1,), (2,)]
+    assert counts(verify(lake).run()) == {"ingested": 1}
+
+    lake.append(Redrive(lake.app).ask_again(str(lake.source), "a.json", datetime.now(timezone.utc)))
+    lake.ingest("things")
+    assert lake.rows("things", "id") == [(1,), (1,), (2,)]
+
+
+def find_without_notification(put: CapturedEvent, name: str) -> CapturedEvent:
+    """What finds an object whose notification was lost: a listing, or a request to read it.
+
+    An hour ago: a notification that comes soon after would be taken for that of the content found.
+    """
+    ago = put.received_at - timedelta(hours=1)
+    if name == RETRY_EVENT:
+        return build_retry("local", put.event.bucket, put.event.key, None, None, ago)
+    event = replace(put.event, event_name=name, sequencer="listing", order_key=None, event_time=ago)
+    return replace(put, event=event, received_at=ago, source="listing")
