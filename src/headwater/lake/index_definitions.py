@@ -1,7 +1,7 @@
 """The index definitions of a table, and which partitions of the metadata table are built."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -79,6 +79,11 @@ def name_kind(partition: str) -> IndexKind:
 def shorten(partition: str) -> str:
     """Return the user-given name of an index, without Hudi's prefix."""
     return partition.removeprefix(SECONDARY_PREFIX).removeprefix(EXPRESSION_PREFIX)
+
+
+def find_index_options(definitions: Iterable[IndexDefinition], name: str) -> Mapping[str, str]:
+    """Return the options of an index definition, empty without one."""
+    return next((one.options for one in definitions if one.name == name), {})
 
 
 def parse_index_definitions(text: str, built: Collection[str] = ()) -> tuple[IndexDefinition, ...]:

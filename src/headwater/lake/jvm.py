@@ -341,6 +341,24 @@ def measure_folder(spark: SparkSession, path: str) -> int:
         return int(folder.getFileSystem(jvm.hadoop_conf).getContentSummary(folder).getLength())
 
 
+def estimate_bytes(frame: DataFrame) -> int:
+    """Return the bytes of the files that a frame would read, by Spark's estimate. Raises `LakeError`."""
+    with explained_lake("estimate"):
+        plan: Any = frame._jdf
+        return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+
+def list_data_files(spark: SparkSession, path: str) -> list[tuple[str, int]]:
+    """Return path relative to a folder, and size in bytes, of all visible files below it.
+
+    A Spark job, which reads no file: one call for each file would take a millisecond. Raises `LakeError`.
+    """
+    root = f"{qualify_path(spark, path).rstrip('/')}/"
+    with explained_lake(path):
+        found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(root)
+        return [(row[0].removeprefix(root), row[1]) for row in found.select("path", "length").collect()]
+
+
 def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
     """Return sizes in bytes of the files in a folder by name, on any file system; empty for an absent folder.
 

@@ -243,13 +243,21 @@ _INDEX_WORDS = {
 }
 
 
-def list_kept_partitions(config: TableConfig) -> frozenset[str]:
-    """Return the partitions of the metadata table that the table's writes maintain, including `files`.
+RecordIndex = Literal["record_level", "global_record_level"]
 
-    Empty if the writes remove the metadata table. Secondary and expression indexes are maintained wherever
-    `files` is.
+
+def is_index_open(given: Mapping[str, str]) -> bool:
+    """True if the owner's options choose no index, and do not rule out the metadata table."""
+    chosen = (_INDEX_TYPE, *_INDEX_OPTIONS["record_index"])
+    return given.get("hoodie.metadata.enable") != "false" and not any(key in given for key in chosen)
+
+
+def list_kept_partitions(given: Mapping[str, str]) -> frozenset[str]:
+    """Return the partitions of the metadata table that writes with the owner's options `given` maintain.
+
+    Includes `files`. Empty if the writes remove the metadata table. Secondary and expression indexes are
+    maintained wherever `files` is.
     """
-    given = owner_options(config)
     if given.get("hoodie.metadata.enable", "false") != "true":
         return frozenset()
     kept = {name for name, keys in _INDEX_OPTIONS.items() if any(given.get(key) == "true" for key in keys)}

@@ -8,10 +8,19 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.config.table import TableConfig
 from headwater.errors import TableNotFoundError
+from headwater.lake.auto_index import settle_index
 from headwater.lake.jvm import Jvm, connect, explained_lake, read_session_settings
 from headwater.lake.layout import TableAddress
-from headwater.lake.options import TABLE_PROPERTY_KEYS, Operation, WriteOptions, service_options
+from headwater.lake.options import (
+    TABLE_PROPERTY_KEYS,
+    Operation,
+    WriteOptions,
+    owner_options,
+    service_options,
+)
+from headwater.lake.record_index import read_record_index
 from headwater.lake.service_result import ServiceResult, sum_results
 from headwater.lake.timeline import Timeline
 from headwater.lake.timeline.jvm import load_timeline
@@ -26,6 +35,17 @@ class ServiceTable:
     spark: SparkSession
     address: TableAddress
     extra: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, spark: SparkSession, address: TableAddress, config: TableConfig) -> "ServiceTable":
+        """Open a configured table with its owner's options, including the index that its writes use now.
+
+        Raises `LakeError`.
+        """
+        timeline = load_timeline(spark, address.path)
+        properties = timeline.read_properties() if timeline.exists() else {}
+        settled = settle_index(config, read_record_index(spark, address.path, properties))
+        return cls(spark, address, owner_options(settled))
 
     @property
     def java(self) -> Jvm:

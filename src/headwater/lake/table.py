@@ -7,10 +7,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DateType, DecimalType
 
 from headwater.errors import LakeError
+from headwater.lake.auto_index import sum_partitions
 from headwater.lake.failures import has_old_lists
-from headwater.lake.jvm import find_merge_strategy, measure_folder, read_session_settings, save
+from headwater.lake.jvm import (
+    estimate_bytes,
+    find_merge_strategy,
+    list_data_files,
+    measure_folder,
+    read_session_settings,
+    save,
+)
 from headwater.lake.options import (
     CHANGELOG_WITH_SEVERAL_WRITERS,
+    RecordIndex,
     WriteOptions,
     change_log_read,
     incremental_read,
@@ -19,6 +28,7 @@ from headwater.lake.options import (
     skipping_read,
     snapshot_read,
 )
+from headwater.lake.record_index import read_record_index
 from headwater.lake.timeline import Timeline
 from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
 from headwater.lake.typed_options.differences import check_is_same_table
@@ -123,6 +133,24 @@ class Table:
     def read_change_log(self, after: str, upto: str) -> DataFrame:
         """Read changes of commits completed in (after, upto]; archived and cleaned commits are omitted."""
         return self.spark.read.format("hudi").options(**change_log_read(after, upto)).load(self.path)
+
+    def has_lock(self, name: str) -> bool:
+        """True if other processes may write the table at the same time."""
+        return bool(self._find_lock(name))
+
+    def find_record_index(self) -> RecordIndex | None:
+        """Return the record index that the table has, None without one or without a table."""
+        timeline = self.load_timeline()
+        properties = timeline.read_properties() if timeline.exists() else {}
+        return read_record_index(self.spark, self.path, properties)
+
+    def estimate_bytes(self) -> int:
+        """Return the size in bytes of the files of the latest snapshot. Raises `LakeError`."""
+        return estimate_bytes(self.read())
+
+    def measure_partitions(self) -> dict[str, int]:
+        """Return the bytes of the current base files by partition, in a Spark job. Raises `LakeError`."""
+        return sum_partitions(list_data_files(self.spark, self.path))
 
     def measure_bytes(self) -> int:
         """Return the size in bytes of all files, including older slices and timeline. Raises `LakeError`."""

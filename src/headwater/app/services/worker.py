@@ -12,7 +12,6 @@ from headwater.app.application import App
 from headwater.app.duty import find_duty
 from headwater.errors import HeadwaterError, TableNotFoundError
 from headwater.lake.layout import find_address
-from headwater.lake.options import owner_options
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.maintenance import Maintenance, run_due_services
 
@@ -78,7 +77,7 @@ class ServicesWorker:
             return None
         address = find_address(self._app.settings, name)
         try:
-            return run_due_services(ServiceTable(self._app.spark, address, owner_options(config)), duty)
+            return run_due_services(ServiceTable.of(self._app.spark, address, config), duty)
         except TableNotFoundError:
             return None
         except HeadwaterError as error:

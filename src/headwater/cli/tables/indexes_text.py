@@ -13,9 +13,12 @@ def render_indexes(found: "TableIndexes") -> None:
     """Print how writes find keys, a line per index, and problems."""
     write = found.write_index
     buckets = f", {write.buckets} buckets" if write.buckets else ""
-    source_note = {"configuration": "", "default": " (by default)", "files": " (from its files)"}[
-        write.told_by
-    ]
+    source_note = {
+        "configuration": "",
+        "size": " (by the table's size)",
+        "default": " (by default)",
+        "files": " (from its files)",
+    }[write.told_by]
     render_text(f"write index: {write.type}{buckets}{source_note}")
     if not found.indexes:
         render_text("no metadata table, so no other indexes")

@@ -313,7 +313,6 @@ def open_table(
     """
     from headwater.app import App
     from headwater.app.services.writer_lease import hold_for_service
-    from headwater.lake.options import owner_options
     from headwater.lake.service_table import ServiceTable
 
     named = NamedTable.of(ctx)
@@ -332,7 +331,7 @@ def open_table(
         if lease is not None:
             _ = app.spark
             lease.add_process(app.find_jvm_process())
-        yield ServiceTable(app.spark, address, owner_options(config) if config else {})
+        yield ServiceTable.of(app.spark, address, config) if config else ServiceTable(app.spark, address)
 
 
 def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:

@@ -69,6 +69,11 @@ class IndexConfig(Section):
     )
 
 
+def read_auto_index(value: object) -> object:
+    """Return None, the default, for `auto`: the table's size decides."""
+    return None if value in ("auto", {"type": "auto"}) else value
+
+
 def refuse_overwrites(value: object) -> object:
     """Reject overwrites: as an `operation`, each batch would delete the rows of the previous one."""
     if value in ("insert_overwrite", "insert_overwrite_table"):

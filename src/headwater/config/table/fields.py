@@ -14,6 +14,7 @@ from headwater.config.hudi.table_sections import (
     FileSizesConfig,
     IndexConfig,
     JavaClassName,
+    read_auto_index,
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
@@ -141,8 +142,13 @@ class TableFields(Section):
         "the table is created: Hudi rejects another log for an existing table, and keeps the existing one "
         "for `off`.",
     )
-    index: IndexConfig | None = Field(
-        None, description="Index with which writes locate keys. Default: Hudi's, `simple`."
+    index: Annotated[
+        IndexConfig | None,
+        BeforeValidator(read_auto_index, json_schema_input_type=IndexConfig | Literal["auto"] | None),
+    ] = Field(
+        None,
+        description="Index with which writes locate keys. Default: `auto`, Hudi's `simple`, and a record "
+        "index once the largest partition has grown to 1 GiB.",
     )
     operation: Annotated[
         Literal["upsert", "insert", "bulk_insert"] | None, BeforeValidator(refuse_overwrites)

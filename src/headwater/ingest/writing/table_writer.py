@@ -26,6 +26,7 @@ from headwater.ingest.lineage import (
 from headwater.ingest.planning.batch_tasks import count_write_tasks
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.backlog import check_backlog, has_limits
+from headwater.ingest.writing.index_choice import IndexChoice
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
 from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
 from headwater.lake.executors import count_cores
@@ -45,6 +46,7 @@ class TableWriter:
         self._name = name
         self._config = config
         self._table = table
+        self._index = IndexChoice(name, config, table)
         self._has_deletes: bool | None = None
         self._stored: dict[str, DataType] | None = None
         self._types = list_column_types(config)
@@ -65,7 +67,7 @@ class TableWriter:
     @property
     def identity(self) -> tuple[str, ...]:
         """Columns that identify a row: with most indexes it is unique only in its partition."""
-        index = self._config.index
+        index = self._index.settle().index
         is_global = index is not None and index.type.startswith("global_")
         return self._record_key if is_global else (*self._record_key, *self._config.partition)
 
@@ -194,7 +196,7 @@ class TableWriter:
             ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
             table_type=config.table_type,
             keep_commits=config.keep_commits or 0,
-            typed=list_typed_options(config),
+            typed=list_typed_options(self._index.settle()),
             cdc=config.cdc,
             extra=config.hoodie,
         )

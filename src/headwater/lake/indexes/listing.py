@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headwater.config.table import TableConfig
+from headwater.lake.auto_index import find_record_index, settle_index
 from headwater.lake.index_definitions import (
     EXPRESSION_PREFIX,
     FILES,
+    RECORD_INDEX,
     SECONDARY_PREFIX,
     IndexDefinition,
     IndexKind,
     KnownTable,
     describe_problem,
+    find_index_options,
     find_problem,
     name_kind,
     read_definitions,
@@ -25,8 +28,10 @@ from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import (
     TABLE_METADATA_FOLDER,
+    RecordIndex,
     find_write_index,
     list_kept_partitions,
+    owner_options,
 )
 
 IndexState = Literal["built", "building", "not built", "broken"]
@@ -38,13 +43,13 @@ _BUCKET_FILE = re.compile(r"(0\d{7})-[0-9a-f]{4}-")
 class WriteIndex:
     """How writes find the file of a key; `buckets` are per partition.
 
-    `told_by` is the configuration, or the table's `files` if that is silent. It is `unknown` if the files do
-    not show it.
+    `told_by` is the configuration, the table's size, or its files without a configuration. `type` is
+    `unknown` if the files do not show it.
     """
 
     type: str
     buckets: int | None
-    told_by: Literal["configuration", "default", "files"]
+    told_by: Literal["configuration", "size", "default", "files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,12 @@ class TableIndexes:
         """The partitions of all built indexes."""
         return tuple(one.partition for one in self.indexes if one.state == "built")
 
+    @property
+    def record_index(self) -> RecordIndex | None:
+        """The kind of the record index, None without one."""
+        found = self.find(RECORD_INDEX)
+        return find_record_index(self.built, found.options if found else {})
+
 
 def list_indexes(address: TableAddress, config: TableConfig | None = None) -> TableIndexes:
     """List all indexes; `config` is the table's configuration, None for headwater's own tables.
@@ -101,8 +112,11 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
     properties, problems = timeline.folder.properties, list[str]()
     known = read_known_table(timeline.folder, problems)
     definitions = {one.name: one for one in read_definitions(timeline.folder, problems)}
+    options = find_index_options(definitions.values(), RECORD_INDEX)
+    record_index = find_record_index(known.built, options)
+    settled = settle_index(config, record_index) if config else None
     building = properties.read_list("metadata_partitions_building")
-    kept = list_kept_partitions(config) if config else frozenset[str]()
+    kept = list_kept_partitions(owner_options(settled)) if settled else frozenset[str]()
     sizes = _measure(timeline)
     found = [
         _build_index(name, definitions.get(name), known, building, kept, sizes.get(name, []))
@@ -110,7 +124,7 @@ def list_indexes(address: TableAddress, config: TableConfig | None = None) -> Ta
     ]
     return TableIndexes(
         table=address.name,
-        write_index=_find_write_index(timeline, config),
+        write_index=_find_write_index(timeline, config, settled),
         indexes=tuple(
             sorted(found, key=lambda one: (one.kind in ("secondary", "expression"), one.partition))
         ),
@@ -170,12 +184,16 @@ def _measure(timeline: TableTimeline) -> dict[str, list[int]]:
     return found
 
 
-def _find_write_index(timeline: TableTimeline, config: TableConfig | None) -> WriteIndex:
-    if config is not None:
-        found = find_write_index(config)
-        told_by: Literal["configuration", "default"] = "default"
-        if config.index or found != "simple":
+def _find_write_index(
+    timeline: TableTimeline, config: TableConfig | None, settled: TableConfig | None
+) -> WriteIndex:
+    if config is not None and settled is not None:
+        found = find_write_index(settled)
+        told_by: Literal["configuration", "size", "default"] = "default"
+        if config.index or find_write_index(config) != "simple":
             told_by = "configuration"
+        elif found != "simple":
+            told_by = "size"
         return WriteIndex(found, config.index.buckets if config.index else None, told_by)
     names = [file.name for file in timeline.folder.list_data_files()]
     buckets = {match[1] for name in names if (match := _BUCKET_FILE.match(name.lstrip(".")))}

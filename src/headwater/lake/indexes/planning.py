@@ -12,6 +12,7 @@ from typing import Literal
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
+from headwater.lake.auto_index import settle_index
 from headwater.lake.index_definitions import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -28,6 +29,7 @@ from headwater.lake.options import (
     keeps_global_record_index,
     list_column_stats,
     list_kept_partitions,
+    owner_options,
 )
 
 IndexType = Literal[
@@ -119,7 +121,13 @@ def plan_drop(found: TableIndexes, config: TableConfig | None, name: str) -> Tab
             hint=f"first run `headwater table {found.table} index drop {users[0]}`",
         )
     owned = index.kind in ("secondary", "expression")
-    if not owned and config is not None and index.partition in list_kept_partitions(config):
+    settled = settle_index(config, found.record_index) if config else None
+    if not owned and settled is not None and index.partition in list_kept_partitions(owner_options(settled)):
+        if index.partition == RECORD_INDEX and settled is not config:
+            raise UsageError(
+                f"{found.table} has {index.name} because of its size: the next `run` would keep it",
+                hint="set `index: {type: simple}` in the configuration: the next `run` then drops the index",
+            )
         asked = _name_asker(index.partition, index.columns)
         raise UsageError(
             f"the configuration of {found.table} includes {index.name}: the next `run` would build it again",
@@ -188,7 +196,7 @@ def _check_writers(found: TableIndexes, config: TableConfig | None) -> TableConf
             hint=f"`headwater table {found.table} index repair` removes it",
         )
     _check_under_way(found)
-    return config
+    return settle_index(config, found.record_index)
 
 
 def _check_under_way(found: TableIndexes) -> None:
@@ -222,7 +230,7 @@ def _check_name(found: TableIndexes, request: IndexRequest, partition: str) -> N
 def _check_kept(found: TableIndexes, request: IndexRequest, config: TableConfig) -> None:
     wanted = _SINGLE.get(request.type, FILES)
     needed = (wanted, RECORD_INDEX) if request.type == "secondary" else (wanted,)
-    kept = list_kept_partitions(config)
+    kept = list_kept_partitions(owner_options(config))
     if request.type == "expression" and not has_timeline_server(config):
         kept -= {FILES}
     if request.type == "secondary" and not keeps_global_record_index(config):

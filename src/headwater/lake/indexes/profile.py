@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.config.table import TableConfig
 from headwater.errors import LakeError
+from headwater.lake.auto_index import find_record_index, settle_index
+from headwater.lake.index_definitions import RECORD_INDEX, find_index_options, read_definitions
 from headwater.lake.indexes.advice import ColumnSpread, TableProfile
 from headwater.lake.inspection.actions import changes_rows, count_written, iter_write_stats
 from headwater.lake.inspection.layout import FileSlice, read_layout
@@ -57,7 +59,7 @@ def read_profile(address: TableAddress, config: TableConfig) -> TableProfile:
     return TableProfile(
         table=address.name,
         table_type=config.table_type,
-        index=find_write_index(config),
+        index=find_write_index(_settle(timeline, config)),
         looks_up_keys=config.effective_operation == "upsert" or config.filter_duplicates,
         has_partitions=bool(timeline.folder.properties.read_list("partition_fields")),
         rows=None if None in rows else sum(count for count in rows if count is not None),
@@ -77,6 +79,12 @@ def read_profile(address: TableAddress, config: TableConfig) -> TableProfile:
         sampled_files=spread.files,
         columns=spread.columns,
     )
+
+
+def _settle(timeline: TableTimeline, config: TableConfig) -> TableConfig:
+    built = timeline.folder.properties.read_list("metadata_partitions")
+    options = find_index_options(read_definitions(timeline.folder, []), RECORD_INDEX)
+    return settle_index(config, find_record_index(built, options))
 
 
 def name_key_kind(keys: Iterable[str]) -> str:

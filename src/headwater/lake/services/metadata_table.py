@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headwater.errors import UsageError
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.jvm import explained_lake
-from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options
+from headwater.lake.options import TABLE_PROPERTY_KEYS, building_options, list_kept_partitions
 from headwater.lake.service_table import ServiceTable
 
 Listing = Mapping[str, int]
@@ -76,12 +76,12 @@ def validate_metadata(table: ServiceTable) -> MetadataCheck:
     return compare_listings(listed, stored, lambda instant: instant in completed or instant < first)
 
 
-def rebuild_metadata(table: ServiceTable, kept: frozenset[str], *, dry_run: bool = False) -> MetadataBuilt:
+def rebuild_metadata(table: ServiceTable, *, dry_run: bool = False) -> MetadataBuilt:
     """Delete the metadata table, if any, and rebuild it and its indexes from the table's files.
 
-    `kept` are the partitions that the table's writes maintain (`list_kept_partitions`). Raises `UsageError`
-    for a table whose next write would delete it again, and `LakeError`.
+    Raises `UsageError` for a table whose next write would delete it again, and `LakeError`.
     """
+    kept = list_kept_partitions(table.extra)
     if not kept:
         raise UsageError(
             f"table {table.address.name} is configured without a metadata table: its next write would "

@@ -1,7 +1,7 @@
 """Writes a DataFrame to a configured table, outside its pipeline."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -13,7 +13,7 @@ from headwater.errors import UsageError
 from headwater.lake.jvm import explained_lake
 from headwater.lake.layout import find_address
 from headwater.lake.logical_types.columns import convert_frame, count_faults, list_stored, store
-from headwater.lake.options import DELETED, WriteOptions, owner_options
+from headwater.lake.options import DELETED, WriteOptions
 from headwater.lake.service_table import ServiceTable, build_write_options
 from headwater.lake.session import find_jvm_process
 from headwater.lake.table import Table
@@ -58,7 +58,8 @@ def write(settings: Settings, name: str, frame: DataFrame, operation: WriteOpera
         )
     check_operation(name, config, operation)
     lock = read_session_lock(to_session_settings(settings.lock), name)
-    table = ServiceTable(frame.sparkSession, address, {**lock, **owner_options(config)})
+    owned = ServiceTable.of(frame.sparkSession, address, config)
+    table = replace(owned, extra={**lock, **owned.extra})
     combined = COMBINED if config.effective_mode == "merge" else {}
     options = build_write_options(table, operation, combined)
     intent = Intent(

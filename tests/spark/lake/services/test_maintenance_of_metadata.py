@@ -8,7 +8,7 @@ import pytest
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.lake import queries
-from headwater.lake.options import list_kept_partitions, owner_options
+from headwater.lake.options import owner_options
 from headwater.lake.services.compaction import compact_logs
 from headwater.lake.services.expiry import Expiry, expire_partitions
 from headwater.lake.services.maintenance import Duty, run_due_services
@@ -68,7 +68,7 @@ def test_metadata_table_is_made_compared_and_made_again(build):
     owned = build(typed={"metadata_table": True})
     for n in range(2):
         owned.write(("a", n, "x"), ("b", n, "y"))
-    services, kept = replace(owned.services, extra=owner_options(config)), list_kept_partitions(config)
+    services = replace(owned.services, extra=owner_options(config))
     found = validate_metadata(services)
     assert (found.is_good, found.files) == (True, 4)
 
@@ -79,10 +79,10 @@ def test_metadata_table_is_made_compared_and_made_again(build):
     assert wrong.lost == (str(lost.relative_to(owned.path)),)
     lost.with_name("elsewhere").rename(lost)
 
-    would = rebuild_metadata(services, kept, dry_run=True)
+    would = rebuild_metadata(services, dry_run=True)
     assert "files" in would.before
     made = (owned.path / ".hoodie/metadata/files").stat().st_ino
-    built = rebuild_metadata(services, kept)
+    built = rebuild_metadata(services)
     assert set(built.after) == set(built.before)
     assert (owned.path / ".hoodie/metadata/files").stat().st_ino != made
     assert validate_metadata(services).is_good
@@ -97,8 +97,8 @@ def test_table_without_a_metadata_table_gets_one_only_where_its_writes_keep_it(b
     with pytest.raises(UsageError, match="has no metadata table"):
         validate_metadata(owned.services)
     with pytest.raises(UsageError, match="its next write would remove it"):
-        rebuild_metadata(owned.services, frozenset())
+        rebuild_metadata(owned.services)
     config = TableConfig(**KEEPING, metadata_table=True)
     services = replace(owned.services, extra=owner_options(config))
-    assert rebuild_metadata(services, list_kept_partitions(config)).before == ()
+    assert rebuild_metadata(services).before == ()
     assert validate_metadata(services).files == 1

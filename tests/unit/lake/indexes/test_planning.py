@@ -141,6 +141,18 @@ def test_index_that_the_configuration_asks_for_is_not_dropped_by_hand():
     assert "did you mean column_stats?" in raised.value.hint
 
 
+def test_record_index_of_a_table_that_has_grown_needs_no_line_in_the_configuration():
+    built = build_index("record_index", "record_level", options={"isPartitioned": "false"})
+    table, config = build_table(build_index("files", "files"), built), TableConfig.model_validate(PLAIN)
+    with pytest.raises(UsageError, match="because of its size") as raised:
+        plan_drop(table, config, "record_index")
+    assert "`index: {type: simple}`" in raised.value.hint
+    simple = TableConfig.model_validate({**PLAIN, "index": {"type": "simple"}})
+    assert plan_drop(table, simple, "record_index") == built
+    made = plan(PLAIN, table, name="by_customer", type="secondary", columns=("customer",))
+    assert made.partition == "secondary_index_by_customer"
+
+
 def test_record_index_stays_as_long_as_a_secondary_index_needs_it():
     table = build_table(
         build_index("record_index", "record_level", kept=False),

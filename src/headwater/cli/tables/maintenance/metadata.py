@@ -60,7 +60,6 @@ def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fal
 
     Rejected while a run is active.
     """
-    from headwater.lake.options import list_kept_partitions
     from headwater.lake.services.metadata_table import rebuild_metadata
 
     named = NamedTable.of(ctx)
@@ -72,7 +71,7 @@ def rebuild(ctx: typer.Context, dry_run: DryRun = False, as_json: JsonFlag = Fal
             hint=f"specify one of: {', '.join(settings.tables)}",
         )
     with open_table(ctx, "metadata rebuild", is_writing=not dry_run) as table:
-        done = rebuild_metadata(table, list_kept_partitions(config), dry_run=dry_run)
+        done = rebuild_metadata(table, dry_run=dry_run)
     if as_json:
         render_json({"dry_run": dry_run, **asdict(done)})
         return
