@@ -65,6 +65,10 @@ class SeenEvents:
         added = _by_window(ids)
         for window, known in self._load(set(added)).items():
             known.add(added[window])
+        for window, known in self._windows.items():
+            if window not in added:
+                # As text, the ids of past windows would take eight times as much memory for hours.
+                known.pack()
 
     def forget(self) -> None:
         """Drop everything: another writer wrote to the table."""
@@ -115,8 +119,13 @@ class _Ids:
         """Remember `ids`."""
         self._recent.update(ids)
         if len(self._recent) > _RECENT_LIMIT:
+            self.pack()
+
+    def pack(self) -> None:
+        """Take less memory for the ids added so far."""
+        if self._recent:
             self.add_run(np.sort(_pack("".join(self._recent))))
-            self._recent.clear()
+            self._recent = set()
 
     def add_run(self, run: _Run) -> None:
         """Remember sorted ids."""

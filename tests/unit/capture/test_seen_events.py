@@ -1,5 +1,6 @@
 """The same event twice is one row: the writer's memory of ids."""
 
+import tracemalloc
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timezone
 from hashlib import md5
@@ -88,6 +89,21 @@ def test_files_are_released_with_their_windows(monkeypatch: pytest.MonkeyPatch) 
     assert len(list(_FILES.iterdir())) > before
     seen.forget()
     assert len(list(_FILES.iterdir())) == before
+
+
+def test_past_windows_take_little_more_than_their_ids() -> None:
+    count = 5_000  # too few to be packed because of their number
+    seen = SeenEvents(lambda _: [], max_windows=20)
+    tracemalloc.start()
+    try:
+        for window in range(20):
+            for first in range(0, count, 100):
+                seen.add([(window, f"{window:016x}{first + at:016x}") for at in range(100)])
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 20 * count * 24 + 1_000_000  # the window in use has text
+    assert seen.keep_new([(3, f"{3:016x}{7:016x}"), (3, f"{3:016x}{count:016x}")]) == [False, True]
 
 
 def test_windows_used_last_are_kept_and_others_loaded_again() -> None:
