@@ -7,9 +7,9 @@ before and after. Two results: the median and the 99th percentile. A row that ne
 """
 
 import statistics
-import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 
 from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
@@ -18,81 +18,80 @@ from benchmarks.rig.apps import write_config
 from benchmarks.rig.commits import Commits
 from benchmarks.rig.following import follow, read_timing
 from benchmarks.rig.notified_bucket import open_notified_bucket
-from benchmarks.rig.orders import iter_orders
 from benchmarks.rig.processes import wait_until
 from benchmarks.sizes import sized
-from headwater.demo.landing_zone import Clients
 
 A_SECOND = 20
 SECONDS = sized(120, 5)
-WARM_UP = sized(100, 20)
+WARM_UP = sized(104, 24)
 # About what comes in during one cycle of commits.
 ROWS_A_COMMIT = 40
-TABLES = {"orders": {"path": "orders/**/*.json", "record_key": "id", "ordering": "ts"}}
-_PUT_THREADS = 4
 _START_SECONDS = 180
 _ARRIVE_SECONDS = 90
 
 
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """When each order was put and could be queried, by its id, and the seconds of two bare commits."""
+
+    put_at: dict[int, float]
+    queryable_at: dict[int, float]
+    floor: float
+
+    @property
+    def broken(self) -> str:
+        """What did not come."""
+        missing = len(self.put_at.keys() - self.queryable_at.keys())
+        return f"{missing} of {len(self.put_at)} rows did not come" if missing else ""
+
+    def measure_percentiles(self) -> list[float]:
+        """The first to the 99th percentile of the seconds of the rows that came."""
+        came = self.put_at.keys() & self.queryable_at.keys()
+        seconds = sorted(self.queryable_at[order] - self.put_at[order] for order in came)
+        found = statistics.quantiles(seconds, n=100)
+        shown = ", ".join(f"p{at} {found[at - 1]:.2f}" for at in (1, 25, 50, 75, 90, 99))
+        say(f"seconds: {shown}, slowest {seconds[-1]:.2f}; floor {self.floor:.2f}")
+        return found
+
+
 def run() -> tuple[BenchmarkResult, BenchmarkResult]:
     """Seconds, and the seconds of two bare commits."""
-    with open_notified_bucket() as bucket:
-        folder, clients = bucket.folder, bucket.clients
-        config = write_config(folder, {"source": bucket.source, "tables": TABLES})
-        with (
-            follow(following.__name__, config, ROWS_A_COMMIT, folder / "run.log") as process,
-            Commits(folder / "lake" / "orders") as commits,
-        ):
-            before = read_timing(process)
-            say(f"bare commits before: {before}")
-            put_orders(clients, bucket.name, 0, WARM_UP)
-            wait_until(lambda: commits.count_rows() == WARM_UP, _START_SECONDS, "the first rows", process)
-            put_at = put_orders(clients, bucket.name, WARM_UP, A_SECOND * SECONDS)
-            everything = WARM_UP + len(put_at)
-            try:
-                wait_until(lambda: commits.count_rows() == everything, _ARRIVE_SECONDS, "all rows", process)
-            except TimeoutError as error:
-                say(str(error))
-            queryable_at = commits.read_times("id")
-            process.terminate()
-            after = read_timing(process)
-            say(f"bare commits after: {after}; data commits meanwhile: {len(commits.completed)}")
-    return build_results(put_at, queryable_at, [before, after])
-
-
-def build_results(
-    put_at: dict[int, float], queryable_at: dict[int, float], timings: list[dict[str, float]]
-) -> tuple[BenchmarkResult, BenchmarkResult]:
-    """Percentiles over the rows that came."""
-    seconds = sorted(queryable_at[number] - at for number, at in put_at.items() if number in queryable_at)
-    floor = statistics.mean(timing["events"] + timing["data"] for timing in timings)
-    missing = len(put_at) - len(seconds)
-    broken = f"{missing} of {len(put_at)} rows did not come" if missing else ""
-    percentiles = statistics.quantiles(seconds, n=100)
-    shown = ", ".join(f"p{at} {percentiles[at - 1]:.2f}" for at in (1, 25, 50, 75, 90, 99))
-    say(f"seconds: {shown}, slowest {seconds[-1]:.2f}; floor {floor:.2f}")
+    found = measure(["orders"])
+    seconds = found.measure_percentiles()
     return (
-        BenchmarkResult("freshness_p50", percentiles[49], floor, "s", 2.0, "lower", broken),
-        BenchmarkResult("freshness_p99", percentiles[98], floor, "s", 5.0, "lower", broken),
+        BenchmarkResult("freshness_p50", seconds[49], found.floor, "s", 2.0, "lower", found.broken),
+        BenchmarkResult("freshness_p99", seconds[98], found.floor, "s", 5.0, "lower", found.broken),
     )
 
 
-def put_orders(clients: Clients, bucket: str, first: int, count: int) -> dict[int, float]:
-    """Put one object an order at the pace; returns when each PUT began, by order id."""
-    orders = islice(iter_orders(first, first), count)
-    began: dict[int, float] = {}
+def measure(tables: Sequence[str]) -> Freshness:
+    """Put orders to the folders of merge tables in turn, while headwater runs."""
+    with open_notified_bucket() as bucket, ExitStack() as stack:
+        configured = {
+            name: {"path": f"{name}/*.json", "record_key": "id", "ordering": "ts"} for name in tables
+        }
+        config = write_config(bucket.folder, {"source": bucket.source, "tables": configured})
+        process = stack.enter_context(
+            follow(following.__name__, config, ROWS_A_COMMIT // len(tables), bucket.folder / "run.log")
+        )
+        commits = [stack.enter_context(Commits(bucket.folder / "lake" / name)) for name in tables]
 
-    def put(number: int, order: str) -> None:
-        began[number] = time.time()
-        clients.s3.put_object(Bucket=bucket, Key=f"orders/{number:06d}.json", Body=order.encode() + b"\n")
+        def count_rows() -> int:
+            return sum(table.count_rows() for table in commits)
 
-    started = time.monotonic()
-    with ThreadPoolExecutor(_PUT_THREADS) as pool:
-        puts = []
-        for at, order in enumerate(orders):
-            time.sleep(max(0.0, started + at / A_SECOND - time.monotonic()))
-            puts.append(pool.submit(put, first + at, order))
-        for done in puts:
-            done.result()
-    say(f"put {count} objects in {time.monotonic() - started:.1f} s")
-    return began
+        before = read_timing(process)
+        say(f"bare commits before: {before}")
+        bucket.put_orders(tables, 0, WARM_UP, A_SECOND)
+        wait_until(lambda: count_rows() == WARM_UP, _START_SECONDS, "the first rows", process)
+        put_at = bucket.put_orders(tables, WARM_UP, A_SECOND * SECONDS, A_SECOND)
+        try:
+            everything = WARM_UP + len(put_at)
+            wait_until(lambda: count_rows() == everything, _ARRIVE_SECONDS, "all rows", process)
+        except TimeoutError as error:
+            say(str(error))
+        queryable_at = {order: at for table in commits for order, at in table.read_times("id").items()}
+        process.terminate()
+        after = read_timing(process)
+        say(f"bare commits after: {after}; data commits: {sum(len(table.completed) for table in commits)}")
+    floor = statistics.mean(timing["events"] + timing["data"] for timing in (before, after))
+    return Freshness(put_at, queryable_at, floor)

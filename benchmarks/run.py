@@ -27,6 +27,8 @@ BENCHMARKS = (
     "ingest_small",
     "cluster",
     "freshness",
+    "freshness_eight",
+    "steady",
     "first_commit",
     "mirror_overwrite",
     "ledger_cost",

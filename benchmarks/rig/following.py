@@ -5,6 +5,7 @@ it. The commits go to tables beside the lake, through the same warm session.
 """
 
 import json
+import os
 import signal
 import statistics
 import subprocess
@@ -20,6 +21,7 @@ from typing import Protocol
 import pandas as pd
 
 from benchmarks.rig.orders import announce, iter_orders
+from benchmarks.rig.processes import read_cpu_seconds
 from headwater.app import App
 from headwater.app.run import Run
 from headwater.capture.events_table import EventsTable
@@ -85,8 +87,11 @@ class BareCommits:
         self._write_data(_ROWS_THERE)
 
     def measure(self) -> dict[str, float]:
-        """Median seconds of each."""
-        return measure_steps({"events": self._write_events, "data": lambda: self._write_data(self._rows)})
+        """Median seconds of each, and the CPU seconds of both (`cpu`), the first rounds included."""
+        steps = {"events": self._write_events, "data": lambda: self._write_data(self._rows)}
+        before = read_cpu_seconds(os.getpid())
+        seconds = measure_steps(steps)
+        return {**seconds, "cpu": (read_cpu_seconds(os.getpid()) - before) / (_WARM_UP + _COMMITS)}
 
     def _write_events(self) -> float:
         numbers = [next(self._numbers) for _ in range(self._rows)]
