@@ -36,6 +36,7 @@ BENCHMARKS = (
     "ledger_restart",
     "skipping",
     "fold",
+    "many_tables",
     "deduplication",
     "many_commits",
     "commit_floor",

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.capture.position import Position
+from headwater.capture.stored_event import EventPage
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.fold import fold
 from headwater.ingest.planning.plan import Limits, Scope, take_batch
@@ -62,7 +63,9 @@ def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_file
     scope = Scope("landing", "", build_selector(TableConfig(path="**", format="json")))
     seen, more = [], True
     while more:
-        taken = take_batch(pending, Position(completed), scope, Limits(max_files, max_bytes))
+        taken = take_batch(
+            EventPage(tuple(pending), Position(completed), more=False), scope, Limits(max_files, max_bytes)
+        )
         seen += [stored.event_id for stored in taken.events]
         pending = [event for event in pending if event.position > taken.end]
         more = taken.more

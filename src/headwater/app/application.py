@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from headwater.app.lake_identity import build_identity
 from headwater.app.scope import build_scope, source_bucket, source_location
+from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import find_state_folder, read_environment
@@ -104,8 +105,11 @@ class App:
     @cached_property
     def events(self) -> EventsTable:
         """Return the events table."""
-        identity = build_identity(self.settings)
-        return EventsTable(self.spark, events_path(self.settings.lake), identity)
+        settings = self.settings
+        scopes = [build_scope(settings, name) for name in settings.object_tables]
+        beginnings = {text for scope in scopes for text in scope.full_beginnings}
+        division = Division(source_bucket(settings), beginnings)
+        return EventsTable(self.spark, events_path(settings.lake), build_identity(settings), division)
 
     @cached_property
     def stores(self) -> Stores:
@@ -140,7 +144,7 @@ class App:
             name, config, table, RowParts(source, contents, read_clock), adopts_rules=adopts_rules
         )
         ports = Ports(
-            events=stores.events,
+            events=stores.events.select(scope.full_beginnings),
             objects=SparkObjects(name, table, records, rows.load_state, config.max_files_per_trigger),
             rows=rows,
             rejects=QuarantineRejects(name, stores.quarantine, read_clock),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from headwater.capture.division import DividedEvents, Division
 from headwater.capture.event_rows import build_window, select_read_columns, to_stored_event
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.shards import SharedCommit, build_shared_commit, find_overlap, find_repeated
@@ -41,8 +42,12 @@ class _CachedCommit(NamedTuple):
     """A commit of this process, and when it was added, by the monotonic clock."""
 
     commit: Commit
-    events: Sequence[StoredEvent]
+    events: DividedEvents
     added: float
+
+    @property
+    def size(self) -> int:
+        return len(self.events.events)
 
 
 class EventTail:
@@ -52,8 +57,9 @@ class EventTail:
     every commit completed after `_since`. An earlier offset is read from the table.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, division: Division | None = None) -> None:
         self._table = table
+        self._division = division
         self._lock = threading.Lock()
         self._since = ""
         self._newest = ""
@@ -89,12 +95,12 @@ class EventTail:
                 self._since = self._newest = commit.completed
                 return
             now = time.monotonic()
-            self._commits.append(_CachedCommit(commit, events, now))
+            self._commits.append(_CachedCommit(commit, DividedEvents(events, self._division), now))
             self._newest = commit.completed
             self._size += len(events)
             while len(self._commits) > 1 and self._is_oldest_dropped(now):
                 oldest = self._commits.popleft()
-                self._size -= len(oldest.events)
+                self._size -= oldest.size
                 self._since = oldest.commit.completed
 
     def _is_oldest_dropped(self, now: float) -> bool:
@@ -105,13 +111,16 @@ class EventTail:
         with self._lock:
             return newest.completed > self._newest
 
-    def read_after(self, position: Position, max_events: int) -> EventPage:
+    def read_after(
+        self, position: Position, max_events: int, beginnings: Collection[str] | None = None
+    ) -> EventPage:
         """Read the events after `position`: whole commits, about `max_events` rows, at least one commit.
 
         Ends at the newest completed commit, so it never waits. An offset older than the active timeline
-        also reads the archived commits after it, and no file of another commit.
+        also reads the archived commits after it, and no file of another commit. For a table whose keys begin
+        with one of `beginnings`, most events of other tables are omitted.
         """
-        cached = self._read_cached(position, max_events)
+        cached = self._read_cached(position, max_events, beginnings)
         if cached is not None:
             return cached
         timeline = self._table.load_timeline()
@@ -121,23 +130,28 @@ class EventTail:
             # Archival during the read moves the instants to another file.
             if self._table.load_timeline().commits[:1] == timeline.commits[:1]:
                 raise
-            return self.read_after(position, max_events)
+            return self.read_after(position, max_events, beginnings)
 
-    def _read_cached(self, position: Position, max_events: int) -> EventPage | None:
+    def _read_cached(
+        self, position: Position, max_events: int, beginnings: Collection[str] | None
+    ) -> EventPage | None:
         with self._lock:
             whole = Position(self._since) if self._since else BEGINNING
             if position < whole or (not self._since and not self._commits):
                 return None
             found: list[StoredEvent] = []
-            end = position
-            for commit, events, _ in self._commits:
+            end, omitted = position, 0
+            for cached in self._commits:
+                commit, events = cached.commit, cached.events.select(beginnings)
                 if not _is_behind(commit, position):
                     continue
                 if found and len(found) + len(events) > max_events:
-                    return EventPage(tuple(found), end, more=True)
-                found += [stored for stored in events if stored.position > position]
+                    return EventPage(tuple(found), end, more=True, omitted=omitted)
+                omitted += cached.size - len(events)
+                is_whole = commit.completed > position.completed
+                found += events if is_whole else [stored for stored in events if stored.position > position]
                 end = Position(commit.completed)
-            return EventPage(tuple(found), end, more=False)
+            return EventPage(tuple(found), end, more=False, omitted=omitted)
 
     def _read_table(self, timeline: Timeline, position: Position, max_events: int) -> EventPage:
         if not timeline.has_commits():

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
+from headwater.capture.division import Division
 from headwater.capture.event_rows import (
     EVENTS_SCHEMA,
     select_history_columns,
@@ -52,15 +53,21 @@ class EventsTable:
     `shards`.
     """
 
-    def __init__(self, spark: SparkSession, path: str, metadata: Mapping[str, str] | None = None) -> None:
-        """Open the table at `path`; `metadata` is stored with every commit."""
+    def __init__(
+        self,
+        spark: SparkSession,
+        path: str,
+        metadata: Mapping[str, str] | None = None,
+        division: Division | None = None,
+    ) -> None:
+        """Open the table at `path`; `metadata` is stored with every commit. `division` is for `select`."""
         self._spark = spark
         self.path = path
         self._metadata = metadata or {}
         self._table = Table(spark, path)
         self._seen = SeenEvents(self._load_ids)
         self._write_lock = threading.Lock()
-        self._tail = EventTail(self._table)
+        self._tail = EventTail(self._table, division)
         self._shared: SharedIds | None = None
         self.signal = CommitSignal(self._detect_commits)
 
@@ -143,10 +150,16 @@ class EventsTable:
                 return commit
         raise AssertionError(f"the commit of batch {batch_id} is not on the timeline")
 
-    def read_after(self, position: Position, max_events: int) -> EventPage:
+    def select(self, beginnings: Collection[str]) -> "SelectedEvents":
+        """Return the events as a table reads them whose keys begin with one of these."""
+        return SelectedEvents(self, frozenset(beginnings))
+
+    def read_after(
+        self, position: Position, max_events: int, beginnings: Collection[str] | None = None
+    ) -> EventPage:
         """See `EventTail.read_after`."""
         started = time.monotonic()
-        page = self._tail.read_after(position, max_events)
+        page = self._tail.read_after(position, max_events, beginnings)
         if page.events:
             _trace_read(page, time.monotonic() - started)
         return page
@@ -264,6 +277,18 @@ class EventsTable:
             )
             for row in pieces.select("window", "ids").toLocalIterator(prefetchPartitions=True):
                 yield row["window"], row["ids"]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedEvents:
+    """The events table without most events of other tables."""
+
+    events: EventsTable
+    beginnings: frozenset[str]
+
+    def read_after(self, position: Position, max_events: int) -> EventPage:
+        """See `EventTail.read_after`."""
+        return self.events.read_after(position, max_events, self.beginnings)
 
 
 def _trace_read(page: EventPage, seconds: float) -> None:

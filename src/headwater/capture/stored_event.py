@@ -21,11 +21,15 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Events in order of offset; `end` is the start of the next page; `more` says whether there is one."""
+    """Events in order of offset; `end` is the start of the next page; `more` says whether there is one.
+
+    The page of one table omits events of other tables: so many are `omitted`.
+    """
 
     events: tuple[StoredEvent, ...]
     end: Position
     more: bool
+    omitted: int = 0
 
 
 def build_page(events: Iterable[StoredEvent], position: Position, end: Position, *, more: bool) -> EventPage:

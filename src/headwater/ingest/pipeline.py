@@ -110,7 +110,7 @@ class TablePipeline(Generic[ReadT]):
 
     def _plan(self, page: EventPage) -> BatchPlan:
         limits = Limits(self._ports.objects.most_objects, self._rules.max_bytes)
-        batch = take_batch(page.events, page.end, self._rules.scope, limits)
+        batch = take_batch(page, self._rules.scope, limits)
         states = self._find_states(batch.events)
         return BatchPlan(batch, tuple(self._decide(batch.events, states)), states)
 

@@ -12,6 +12,7 @@ import pytest
 from headwater.capture.announced_files import read_announced_files
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT, build_control_event
+from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
@@ -227,6 +228,23 @@ def test_pages_are_complete_commits_and_cover_all_events(spark, path, events):
             if not page.more:
                 break
         assert len(seen) == len(set(seen)) == 10
+
+
+def test_table_reads_its_share_of_the_newest_commits(spark, path):
+    events = EventsTable(spark, path, division=Division("landing", ["a/", "b/"]))
+    theirs = [CapturedEvent(build_event(key=f"b/{n}", sequence=n), RECEIVED, "") for n in (1, 2)]
+    events.append([*capture(1, 2), *theirs])
+    first = events.find_newest()
+    events.append(capture(3))
+    share = events.select(["a/"])
+    page = share.read_after(BEGINNING, 10)
+    assert (keys(page), page.omitted, page.more) == (["a/1.json", "a/2.json", "a/3.json"], 2, False)
+    assert keys(share.read_after(Position(first.completed, 0), 10)) == ["a/2.json", "a/3.json"]
+    assert keys(share.read_after(first, 10)) == ["a/3.json"]
+    others = events.select(["b/"]).read_after(first, 10)
+    assert (keys(others), others.omitted, others.end) == ([], 1, events.find_newest())
+    assert len(events.read_after(BEGINNING, 10).events) == 5
+    assert len(EventsTable(spark, path).select(["b/"]).read_after(BEGINNING, 10).events) == 5
 
 
 def test_equal_event_times_are_all_events(events):

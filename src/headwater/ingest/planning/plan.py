@@ -1,11 +1,11 @@
 """Plans one batch of one table: its events, its objects, its checkpoint. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater.capture.position import Position
-from headwater.capture.stored_event import StoredEvent
+from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.ingest.planning.decision import Action, Decision
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.observation import is_retract
@@ -61,6 +61,11 @@ class Scope:
     selector: KeySelector
     beginnings: tuple[str, ...] = ("",)
 
+    @property
+    def full_beginnings(self) -> tuple[str, ...]:
+        """The beginnings of whole keys."""
+        return tuple(self.prefix + text for text in self.beginnings)
+
     def relative_key(self, key: str) -> str | None:
         """Return the key below the source's prefix; None if it is outside."""
         return key[len(self.prefix) :] if key.startswith(self.prefix) else None
@@ -71,20 +76,21 @@ class Scope:
         return bucket == self.bucket and relative is not None and self.selector(relative) is None
 
 
-def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, limits: Limits) -> Batch:
-    """Select the table's events in order until a limit is reached.
+def take_batch(page: EventPage, scope: Scope, limits: Limits) -> Batch:
+    """Select the table's events of a page in order until a limit is reached.
 
-    `events` are one page, in order of offset; a batch that ends inside a commit resumes there.
+    A batch that ends inside a commit resumes there.
     """
     taken: list[StoredEvent] = []
     filtered = size = 0
     foreign: Counter[str] = Counter()
-    end = page_end
+    end = page.end
     more = False
-    bucket, beginnings = scope.bucket, tuple(scope.prefix + text for text in scope.beginnings)
-    for stored in events:
+    bucket, beginnings = scope.bucket, scope.full_beginnings
+    for stored in page.events:
         event = stored.event
-        # Every table goes through every event: the next line takes a quarter of the time of those below it.
+        # A page that is read from disk has the events of all tables: the next line takes a quarter of the
+        # time of those below it.
         if not event.key.startswith(beginnings) and event.bucket == bucket and not is_retract(event):
             filtered += 1
             continue
@@ -104,4 +110,5 @@ def take_batch(events: Sequence[StoredEvent], page_end: Position, scope: Scope, 
             break
         taken.append(stored)
         size += event_size
-    return Batch(tuple(taken), end, filtered, foreign, more)
+    # Of a page that is not finished, the omitted ones are counted with the rest of it.
+    return Batch(tuple(taken), end, filtered + (0 if more else page.omitted), foreign, more)
