@@ -83,6 +83,7 @@ def test_batch_of_overwrites_and_removals_is_one_commit(lake):
     assert present(lake) == [("a2",), ("c",), ("d",), ("e",)]
 
 
+@pytest.mark.slow
 def test_large_compressed_object_is_read_with_a_concurrent_removal(lake):
     lake.put_many([("a.json", lines(1)), ("b.json", lines(2))])
     lake.ingest("things")

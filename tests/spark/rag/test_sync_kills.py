@@ -20,6 +20,8 @@ from headwater.lake.services.deletion import delete_rows
 from headwater.rag.syncing.divergence import digest_states
 from tests.fixtures.search.indexed_lake import IndexedLake
 
+pytestmark = pytest.mark.slow
+
 ROWS = 600
 POINTS = [
     "before_index_upsert",

@@ -24,8 +24,10 @@ ONCE: dict[str, Any] = {"empty_polls": 2, "empty_poll_seconds": 0.05}
 class FlakyQueue(MemoryQueue):
     """Raises errors in its first receive calls, and rejects the first acknowledgements."""
 
-    def __init__(self, *errors: HeadwaterError, ack: Callable[[], None] = lambda: None) -> None:
-        super().__init__(visibility_timeout=30)
+    def __init__(
+        self, *errors: HeadwaterError, ack: Callable[[], None] = lambda: None, visibility_timeout: float = 30
+    ) -> None:
+        super().__init__(visibility_timeout=visibility_timeout)
         self.errors = list(errors)
         self._ack = ack
 
@@ -109,9 +111,9 @@ def test_an_unexpected_error_of_a_deletion_is_no_secret() -> None:
             left.clear()
             raise RuntimeError("a bug")
 
-    queue = FlakyQueue(ack=fail_once)
+    queue = FlakyQueue(ack=fail_once, visibility_timeout=1)
     send_keys(queue, "a")
     consumer, seen, _ = watch(queue, Tables())
-    consumer.run_once()
+    consumer.run_once(**ONCE)
     assert ("capture-deleter", "retrying", "a bug") in seen
     queue.close()

@@ -48,8 +48,15 @@ def test_small_table_has_hudis_default(build: Callable[..., FolderLake]) -> None
     assert look(lake) == ("simple", "default", False)
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
-@pytest.mark.parametrize("partition", ["", "day"])
+@pytest.mark.parametrize(
+    ("partition", "table_type"),
+    [
+        ("", "copy_on_write"),
+        pytest.param("", "merge_on_read", marks=pytest.mark.slow),
+        pytest.param("day", "copy_on_write", marks=pytest.mark.slow),
+        ("day", "merge_on_read"),
+    ],
+)
 def test_large_table_gets_a_record_index_and_keeps_it(
     build: Callable[..., FolderLake], monkeypatch: pytest.MonkeyPatch, partition: str, table_type: str
 ) -> None:
@@ -99,6 +106,7 @@ def test_services_and_other_writes_keep_the_index(
     assert lake.rows("t", "id", "n") == [("a", 2), ("b", 5), ("c", 6)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("grown")
 def test_mirror_that_has_grown_replaces_rows_by_the_index(build: Callable[..., FolderLake]) -> None:
     lake = build(t={"path": "*.json", "mode": "mirror"})
