@@ -1,8 +1,8 @@
-"""The same as `freshness`, with eight tables that share the 20 objects a second.
+"""How soon after its PUT is an object's row in the table if eight tables share the objects, in commits?
 
-Each commit of the events table has events of several tables, which then commit at the same time on the same
-cores. Value: seconds from the PUT to the commit with the row, over the rows of all tables. Floor: one events
-commit plus one data commit, alone.
+As `freshness`, with 20 objects a second to eight tables in turn. Each commit of the events table has events
+of several tables, which then commit on the same cores. Value: seconds from the PUT to the commit with the
+row, over the rows of all tables. Floor: one events commit plus one data commit, alone.
 """
 
 from benchmarks.freshness import measure

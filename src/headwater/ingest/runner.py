@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
@@ -33,7 +34,9 @@ from headwater.errors import (
     TransformError,
 )
 from headwater.ingest.planning.outcome import BatchResult
+from headwater.ingest.turns import Turns
 from headwater.lake.commit_signal import CommitSignal
+from headwater.lake.executors import count_cores
 from headwater.lake.prerequisites.run_log import describe_run_log
 from headwater.observability.part_board import Part, PartBoard
 from headwater.observability.part_state import TABLE_PREFIX
@@ -104,6 +107,7 @@ class Runner:
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._turns = Turns(partial(count_cores, spark))
         self._signals = {pipeline.name: CommitSignal() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self._began: dict[str, float] = {}
@@ -200,8 +204,10 @@ class Runner:
         while not self._stop.is_set():
             drained = self._is_drained(pipeline.name)
             seen = signal.count
-            self._began[pipeline.name] = time.monotonic()
-            with self._working(pipeline.name), _explained_defect(pipeline.name):
+            with self._working(pipeline.name), self._turns.take(), _explained_defect(pipeline.name):
+                if self._stop.is_set():
+                    break
+                self._began[pipeline.name] = time.monotonic()
                 result = pipeline.run_batch()
             self._parts[pipeline.name].note("waiting")
             if result is not None:
