@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.command import Finished, run_command
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_bucket_becomes_a_table_without_a_queue_being_named(

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.lake.layout import ledger_path
 
-TABLE_TYPES = ("copy_on_write", "merge_on_read")
+TABLE_TYPES = ("copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow))
 
 
 def lines(*values):

@@ -37,6 +37,7 @@ def test_of_rows_with_one_key_the_last_one_counts_in_a_commit_and_across_commits
     assert rows(table) == [("a", "x", 5), ("a", "y", 3), ("b", "x", 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compacts_rarely", [False, True])
 def test_table_is_compacted_after_twenty_commits_or_more_if_it_is_large(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compacts_rarely: bool

@@ -73,6 +73,7 @@ def read_ledger(lake: FolderLake, *keys: str) -> dict[str, LedgerEntry]:
     return {state.key: state for state in found.values()}
 
 
+@pytest.mark.slow
 def test_machine_continues_with_its_copy_after_others_have_written(
     lake: FolderLake, copied: list[str]
 ) -> None:

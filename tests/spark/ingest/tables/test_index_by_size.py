@@ -54,7 +54,7 @@ def test_small_table_has_hudis_default(build: Callable[..., FolderLake]) -> None
         ("", "copy_on_write"),
         pytest.param("", "merge_on_read", marks=pytest.mark.slow),
         pytest.param("day", "copy_on_write", marks=pytest.mark.slow),
-        ("day", "merge_on_read"),
+        pytest.param("day", "merge_on_read", marks=pytest.mark.slow),
     ],
 )
 def test_large_table_gets_a_record_index_and_keeps_it(
