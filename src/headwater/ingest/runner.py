@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
@@ -37,6 +36,7 @@ from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.turns import Turns
 from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.executors import count_cores
+from headwater.lake.jvm import explained_lake
 from headwater.lake.prerequisites.run_log import describe_run_log
 from headwater.observability.part_board import Part, PartBoard
 from headwater.observability.part_state import TABLE_PREFIX
@@ -107,7 +107,7 @@ class Runner:
         self._stop = threading.Event()
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._turns = Turns(partial(count_cores, spark))
+        self._turns = Turns(self._count_cores)
         self._signals = {pipeline.name: CommitSignal() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
         self._began: dict[str, float] = {}
@@ -142,6 +142,11 @@ class Runner:
     def measure_batch(self, name: str) -> float:
         """Return the seconds since the start of the table's current or last batch."""
         return time.monotonic() - self._began.get(name, time.monotonic())
+
+    def _count_cores(self) -> int:
+        # Executors come and go. Raises `LakeError` if the session has ended, as a batch does.
+        with explained_lake("the Spark session"):
+            return count_cores(self._spark)
 
     def _join(self) -> None:
         for signal in (self._events, *self._signals.values()):
@@ -204,7 +209,7 @@ class Runner:
         while not self._stop.is_set():
             drained = self._is_drained(pipeline.name)
             seen = signal.count
-            with self._working(pipeline.name), self._turns.take(), _explained_defect(pipeline.name):
+            with self._working(pipeline.name), _explained_defect(pipeline.name), self._turns.take():
                 if self._stop.is_set():
                     break
                 self._began[pipeline.name] = time.monotonic()
