@@ -142,9 +142,10 @@ class EventTail:
             found: list[StoredEvent] = []
             end, omitted = position, 0
             for cached in self._commits:
-                commit, events = cached.commit, cached.events.select(beginnings)
+                commit = cached.commit
                 if not _is_behind(commit, position):
                     continue
+                events = cached.events.select(beginnings)
                 if found and len(found) + len(events) > max_events:
                     return EventPage(tuple(found), end, more=True, omitted=omitted)
                 omitted += cached.size - len(events)

@@ -24,6 +24,10 @@ class Tables:
         end = threading.Event()
         return end, self._pool.submit(self._work, number, end)
 
+    def wait_for(self, numbers: list[int]) -> None:
+        """Wait until exactly these run."""
+        wait_until(lambda: sorted(self.running) == numbers)
+
     def _work(self, number: int, end: threading.Event) -> None:
         with self._turns.take():
             self.running.append(number)
@@ -47,8 +51,7 @@ def test_as_many_run_as_there_are_cores_in_the_order_in_which_they_came() -> Non
         wait_until(lambda: len(tables.running) == min(3, len(begun)))
         time.sleep(0.02)  # so that it waits in this order
     for number, (end, batch) in enumerate(begun):
-        expected = list(range(number, min(8, number + 3)))
-        wait_until(lambda expected=expected: sorted(tables.running) == expected)  # type: ignore[misc]
+        tables.wait_for(list(range(number, min(8, number + 3))))
         end.set()
         batch.result(10)
     assert tables.most == 3
