@@ -341,9 +341,12 @@ def measure_folder(spark: SparkSession, path: str) -> int:
         return int(folder.getFileSystem(jvm.hadoop_conf).getContentSummary(folder).getLength())
 
 
-def estimate_bytes(frame: DataFrame) -> int:
-    """Return the bytes of the files that a frame would read, by Spark's estimate. Raises `LakeError`."""
-    with explained_lake("estimate"):
+def estimate_bytes(frame: DataFrame, path: str) -> int:
+    """Return the bytes of the files that a frame of the table at `path` would read, by Spark's estimate.
+
+    Raises `LakeError`.
+    """
+    with explained_lake(path):
         plan: Any = frame._jdf
         return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 

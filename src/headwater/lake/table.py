@@ -146,7 +146,7 @@ class Table:
 
     def estimate_bytes(self) -> int:
         """Return the size in bytes of the files of the latest snapshot. Raises `LakeError`."""
-        return estimate_bytes(self.read())
+        return estimate_bytes(self.read(), self.path)
 
     def measure_partitions(self) -> dict[str, int]:
         """Return the bytes of the current base files by partition, in a Spark job. Raises `LakeError`."""

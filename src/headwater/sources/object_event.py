@@ -1,6 +1,7 @@
 """`ObjectEvent`: an event of one object. Pure; shared by capture and ingest."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
@@ -9,6 +10,9 @@ from typing import Literal
 EventKind = Literal["created", "removed", "restored", "tagged", "other"]
 
 ORDER_KEY_WIDTH = 64
+
+# A file's modification time and size, and a digest if another content had the same.
+_DIGEST = re.compile(r"^([^-]+-[^-]+)-[^-]+$")
 
 
 def build_order_key(sequencer: str | None) -> str | None:
@@ -72,6 +76,11 @@ class ObjectEvent:
 def name_version(version_id: str | None, etag: str | None) -> str:
     """Return the version id, else the etag. The version id is `null` while versioning is suspended."""
     return (version_id if version_id != "null" else "") or etag or ""
+
+
+def strip_digest(provider: str, version: str) -> str:
+    """Return the version of a file without its digest, which not every event of the content has."""
+    return _DIGEST.sub(r"\1", version) if provider == "local" else version
 
 
 def is_same_etag(known: str | None, listed: str | None) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from headwater.capture.announced_files import read_announced_files
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT, build_control_event
-from headwater.capture.division import Division
+from headwater.capture.division import DividedEvents, Division
 from headwater.capture.events_table import EventsTable
 from headwater.capture.position import BEGINNING, Position
 from headwater.capture.seen_events import SeenEvents
@@ -230,7 +230,7 @@ def test_pages_are_complete_commits_and_cover_all_events(spark, path, events):
         assert len(seen) == len(set(seen)) == 10
 
 
-def test_table_reads_its_share_of_the_newest_commits(spark, path):
+def test_table_reads_its_share_of_the_newest_commits(spark, path, monkeypatch):
     events = EventsTable(spark, path, division=Division("landing", ["a/", "b/"]))
     theirs = [CapturedEvent(build_event(key=f"b/{n}", sequence=n), RECEIVED, "") for n in (1, 2)]
     events.append([*capture(1, 2), *theirs])
@@ -241,6 +241,9 @@ def test_table_reads_its_share_of_the_newest_commits(spark, path):
     assert (keys(page), page.omitted, page.more) == (["a/1.json", "a/2.json", "a/3.json"], 2, False)
     assert keys(share.read_after(Position(first.completed, 0), 10)) == ["a/2.json", "a/3.json"]
     assert keys(share.read_after(first, 10)) == ["a/3.json"]
+    monkeypatch.setattr(DividedEvents, "select", lambda *_: pytest.fail("a commit that was read is divided"))
+    assert keys(share.read_after(events.find_newest(), 10)) == []
+    monkeypatch.undo()
     others = events.select(["b/"]).read_after(first, 10)
     assert (keys(others), others.omitted, others.end) == ([], 1, events.find_newest())
     assert len(events.read_after(BEGINNING, 10).events) == 5

@@ -1,6 +1,5 @@
 """How often each content of an object was put, according to its events. Pure."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -20,15 +19,7 @@ from headwater.ingest.planning.observation import (
     sort_key,
 )
 from headwater.ingest.planning.outdated import ContentWrite
-from headwater.sources.object_event import name_version
-
-# A file's modification time and size, and a digest if another content had the same.
-_DIGEST = re.compile(r"^([^-]+-[^-]+)-[^-]+$")
-
-
-def strip_digest(provider: str, version: str) -> str:
-    """Return the version of a file without its digest, which not every event of the content has."""
-    return _DIGEST.sub(r"\1", version) if provider == "local" else version
+from headwater.sources.object_event import name_version, strip_digest
 
 
 def count_puts(events: Iterable[StoredEvent], writes: Iterable[ContentWrite] = ()) -> dict[str, int]:

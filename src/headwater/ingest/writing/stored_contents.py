@@ -16,11 +16,11 @@ from headwater.ingest.planning.outdated import (
     Outdated,
     choose_replaced,
 )
-from headwater.ingest.planning.puts import count_puts, strip_digest
+from headwater.ingest.planning.puts import count_puts
 from headwater.ingest.planning.verification import WriteCounts
 from headwater.ingest.writing.retraction import OutdatedRows
 from headwater.lake.table import Table
-from headwater.sources.object_event import name_version
+from headwater.sources.object_event import name_version, strip_digest
 from headwater.sources.object_store import ObjectRef
 
 if TYPE_CHECKING:
