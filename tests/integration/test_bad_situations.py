@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 from collections import Counter
 from typing import Any
@@ -144,10 +145,34 @@ def test_jvm_that_is_killed_ends_the_run_with_an_error(pipeline):
         run = running.finish(60).expect(1)
     finally:
         running.finish_by_force()
-    # PySpark's own threads print what they lost before; ours is the last word.
-    *before, error, hint = run.stderr.splitlines()
-    assert (error, hint.startswith("hint: ")) == ("error: the JVM of this run has ended", True)
-    assert not [line for line in before if "src/headwater/" in line and line.startswith("  File ")]
+    assert_clear(run, 1, "the JVM of this run was killed", "spark.driver_memory")
     pipeline.run_once().expect(0)
     assert pipeline.rows("clicks", "n") == Counter((n,) for n in (*range(5), 100))
     assert pipeline.queue_depth() == (0, 0)
+
+
+def test_jvm_that_runs_out_of_memory_ends_the_run_with_an_error(pipeline):
+    pipeline.put("clicks/large.json", json.dumps({"n": 6, "v": "x" * 250_000_000}))
+    change_config(pipeline, "tables", "clicks", "max_record_bytes", value="1GB")
+    run = pipeline.run_once()
+    assert_clear(run, 1, "the JVM of this run ran out of memory", "spark.driver_memory")
+    assert run.stderr.count("batch failed") <= 2
+    # The default keeps such a record out of the heap.
+    del pipeline.config["tables"]["clicks"]["max_record_bytes"]
+    pipeline.write_config()
+    pipeline.run_once().expect(3)
+    assert pipeline.rows("clicks", "n") == Counter((n,) for n in range(5))
+    (item,) = pipeline.sql("SELECT key, reason FROM quarantine")
+    assert item == {"key": "clicks/large.json", "reason": "unparsable"}
+
+
+def test_batch_is_larger_than_the_memory_for_rows(pipeline):
+    # Random digits, which no encoding makes smaller.
+    numbers = random.Random(7)
+    for at in range(14):
+        lines = (json.dumps({"n": at, "v": f"{numbers.getrandbits(16_000):x}"}) for _ in range(12_000))
+        pipeline.put(f"large/{at}.json", "\n".join(lines))
+    change_config(pipeline, "tables", "large", value={"path": "large/*.json"})
+    change_config(pipeline, "spark", value={"driver_memory": "512m"})
+    pipeline.run_once().expect(0)
+    assert pipeline.rows("large", "n") == Counter({(at,): 12_000 for at in range(14)})

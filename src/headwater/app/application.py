@@ -17,7 +17,6 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
-from headwater.errors import PlatformError
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -41,7 +40,13 @@ from headwater.lake.partition_encoding import settle_partition_encoding
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.run_log import open_run_log
 from headwater.lake.prerequisites.spark_settings import NEEDED_HADOOP_SETTINGS, NEEDED_SETTINGS
-from headwater.lake.session import build_session, describe_end, find_jvm_process, is_session_alive
+from headwater.lake.session import (
+    build_session,
+    can_run_jobs,
+    explain_end,
+    find_jvm_process,
+    is_session_alive,
+)
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
@@ -199,15 +204,12 @@ class App:
 
     def check_session(self) -> None:
         """Raise `PlatformError` when the session has ended: nothing can be written any more."""
-        if end := describe_end(self.spark):
-            raise PlatformError(
-                end,
-                hint=f"if it ran out of memory, raise spark.driver_memory; its output is in {self._log_file}",
-            )
+        if end := explain_end(self.spark):
+            raise end
 
     def is_session_alive(self) -> bool:
         """True if the session of this run can run jobs."""
-        return describe_end(self.spark) is None
+        return can_run_jobs(self.spark)
 
     def find_jvm_process(self) -> int | None:
         """Return the process id of the JVM; None when this app did not start it."""

@@ -132,6 +132,9 @@ class Run:
         try:
             runner = self._follow_source(stop, once=once)
             if once:
+                if runner.failures:
+                    # What the end of the JVM did to its tables and components is not the cause to report.
+                    self._check_session()
                 for component in self._components:
                     if not (component.needs_all_tables and runner.failures):
                         self._attempt(component, lambda of: of.catch_up(stop))
@@ -204,8 +207,10 @@ class Run:
         """Take a step of a component. Its failure is reported at the end of the run."""
         try:
             step(component)
-        except HeadwaterError as error:
+        except Exception as error:
             self._check_session()
+            if not isinstance(error, HeadwaterError):
+                raise
             component.failure = error
             component.part.fail(error.message)
 

@@ -129,8 +129,8 @@ A new command is one file with `register(app)` and one entry here.
 
 
 class HeadwaterGroup(TyperGroup):
-    """Imports a command when it is called. Converts errors of `HeadwaterError` to a message and an exit code;
-    other exceptions give a traceback."""
+    """Imports a command when it is called. Converts errors of `HeadwaterError`, and the end of the JVM, to a
+    message and an exit code; other exceptions give a traceback."""
 
     def main(  # type: ignore[override]  # noqa: D102 - typer documents the overridden method
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -138,10 +138,14 @@ class HeadwaterGroup(TyperGroup):
         words = sys.argv[1:] if args is None else list(args)
         try:
             return super().main(args=words, prog_name=prog_name or "headwater", **extra)
-        except HeadwaterError as error:
+        except Exception as error:
+            # Whatever fails in a command that has lost its JVM fails for that reason.
+            cause = _find_end_of_session() or error
+            if not isinstance(cause, HeadwaterError):
+                raise
             # From the arguments, not the parsed parameter: an error can occur before parsing.
-            render_error(error, as_json="--json" in words)
-            sys.exit(error.exit_code)
+            render_error(cause, as_json="--json" in words)
+            sys.exit(cause.exit_code)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: D102 - as above
         return [*COMMANDS, *super().list_commands(ctx)]
@@ -153,6 +157,14 @@ class HeadwaterGroup(TyperGroup):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def _find_end_of_session() -> HeadwaterError | None:
+    if "headwater.lake.session" not in sys.modules:
+        return None
+    from headwater.lake.session import find_end
+
+    return find_end()
 
 
 def _load_command(name: str) -> Any:

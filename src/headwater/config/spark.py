@@ -44,8 +44,12 @@ class SparkConfig(Section):
     """Settings of the Spark session."""
 
     master: str = Field("local[*]", description="Spark master URL.")
-    driver_memory: str = Field(
-        "2g", pattern=r"^\d+[kmgtKMGT]?$", description="Heap size of the driver.", examples=["4g"]
+    driver_memory: str | None = Field(
+        None,
+        pattern=r"^\d+[kmgtKMGT]?$",
+        description="Heap size of the driver. Default: `2g`, or 512 MiB for each core of a `local` master if "
+        "that is more, but at most half of the memory of the machine or container.",
+        examples=["4g"],
     )
     driver_host: Host | None = Field(
         None,

@@ -312,12 +312,15 @@ class RecordSource:
 
     def _build_config(self, schema: StructType) -> ReaderConfig:
         evolution, is_known = self._evolution, schema is not _NOTHING_KNOWN
+        record_bytes = int(self._table.max_record_bytes)
         return ReaderConfig(
             self._store,
             self._format,
             self._options,
             schema,
-            MAX_OBJECT_BYTES,
+            # The object is the record.
+            record_bytes if self._format == "binary" else MAX_OBJECT_BYTES,
+            record_bytes,
             reports=evolution.reports and is_known,
             rescues=evolution.rescued_column is not None,
             ignored=evolution.ignored,

@@ -38,6 +38,7 @@ from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.executors import count_cores
 from headwater.lake.jvm import explained_lake
 from headwater.lake.prerequisites.run_log import describe_run_log
+from headwater.lake.session import can_run_jobs
 from headwater.observability.part_board import Part, PartBoard
 from headwater.observability.part_state import TABLE_PREFIX
 
@@ -184,8 +185,11 @@ class Runner:
             error = state.outcome.exception() if state.outcome else None
             if isinstance(error, DefectError) and stop_after_attempt(_DEFECT_ATTEMPTS)(state):
                 return True
-            ending = self._is_drained(pipeline.name) or self._stop.is_set()
-            return (ending and stop_after_attempt(_ONCE_ATTEMPTS)(state)) or self._stop.is_set()
+            if self._stop.is_set():
+                return True
+            return self._is_drained(pipeline.name) and (
+                stop_after_attempt(_ONCE_ATTEMPTS)(state) or not can_run_jobs(self._spark)
+            )
 
         return Retrying(
             retry=retry_if_exception_type(HeadwaterError) & _may_pass,

@@ -1,12 +1,16 @@
 """Builds the SparkSession. No other module does."""
 
+import logging
 import os
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf
@@ -19,7 +23,7 @@ from headwater.errors import PlatformError
 from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.jvm import is_context_stopped, start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
-from headwater.lake.prerequisites.run_log import note_run_log
+from headwater.lake.prerequisites.run_log import describe_run_log, is_in_run_log, note_run_log
 from headwater.lake.prerequisites.spark_settings import (
     build_pools,
     build_spark_settings,
@@ -28,10 +32,16 @@ from headwater.lake.prerequisites.spark_settings import (
 )
 from headwater.lake.prerequisites.temporary_folder import add_temporary_folder
 
+_log = logging.getLogger(__name__)
+
 _OWN_FOLDER = re.compile(r"(/\S*)/spark-[0-9a-f]{8}-[0-9a-f-]{27}/")
 """The folder that Spark creates for itself among temporary files."""
 
 _POOLS_SETTING = "spark.scheduler.allocation.file"
+
+_EXIT_SECONDS = 5.0
+_OUT_OF_MEMORY = 52
+"""Exit status of a JVM after an `OutOfMemoryError` in a task (`SparkExitCode.OOM`)."""
 
 
 def build_session(settings: Settings, *, java_home: str, log_file: Path) -> SparkSession:
@@ -64,7 +74,10 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
             spark = SparkSession.builder.config(conf=conf).getOrCreate()
         except (PySparkException, Py4JError, OSError, RuntimeError) as error:
             raise _explain_start_failure(log_file, str(error)) from error
-    spark.sparkContext.setLogLevel("WARN")
+    context: Any = spark.sparkContext
+    context.setLogLevel("WARN")
+    # It prints a traceback when the JVM ends, and whoever notices the end reports it.
+    context._accumulatorServer.handle_error = lambda *_: _log.debug("accumulator server", exc_info=True)
     return spark
 
 
@@ -74,13 +87,51 @@ def is_session_alive(spark: SparkSession) -> bool:
     return process is None or process.poll() is None
 
 
-def describe_end(spark: SparkSession) -> str | None:
+def can_run_jobs(spark: SparkSession) -> bool:
+    """True unless the JVM has ended, or Spark in it."""
+    return is_session_alive(spark) and not is_context_stopped(spark)
+
+
+def explain_end(spark: SparkSession) -> PlatformError | None:
     """Return why the session can run no job any more; None if it can."""
-    if not is_session_alive(spark):
-        return "the JVM of this run has ended"
-    if is_context_stopped(spark):
-        return "Spark has stopped; the cluster may have ended the application of this run"
-    return None
+    if can_run_jobs(spark):
+        return None
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    with suppress(subprocess.TimeoutExpired):
+        if process is not None:
+            # A JVM closes its connections some time before it exits.
+            return _explain_end_of_jvm(process.wait(_EXIT_SECONDS))
+    return PlatformError(
+        "Spark has stopped; the cluster may have ended the application of this run",
+        hint=f"start again: the run resumes where it stopped; {describe_run_log()}",
+    )
+
+
+def find_end() -> PlatformError | None:
+    """Return why this process's session can run no job any more; None if it can, or if there is none."""
+    spark = SparkSession._instantiatedSession
+    return None if spark is None else explain_end(spark)
+
+
+def _explain_end_of_jvm(status: int) -> PlatformError:
+    # A JVM that fails twice has another exit status.
+    if status > 0 and (status == _OUT_OF_MEMORY or is_in_run_log("java.lang.OutOfMemoryError")):
+        return PlatformError(
+            "the JVM of this run ran out of memory",
+            hint="raise `spark.driver_memory`, or run fewer tasks at the same time: `spark: {master: "
+            f'"local[2]"}}`; then start again: the run resumes where it stopped; {describe_run_log()}',
+        )
+    if status == -signal.SIGKILL:
+        return PlatformError(
+            "the JVM of this run was killed",
+            hint="if the system did that for lack of memory, lower `spark.driver_memory`, or give the "
+            "machine or container more; then start again: the run resumes where it stopped; "
+            f"{describe_run_log()}",
+        )
+    return PlatformError(
+        "the JVM of this run has ended",
+        hint=f"start again: the run resumes where it stopped; {describe_run_log()}",
+    )
 
 
 def find_jvm_process(spark: SparkSession) -> int | None:

@@ -51,11 +51,18 @@ def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+    if not verbose:
+        handler.addFilter(_is_from_known_logger)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     for name in NOISY_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _is_from_known_logger(record: logging.LogRecord) -> bool:
+    # py4j logs each request to a JVM that has ended by the root logger, with a traceback. The run reports it.
+    return not (record.name == "root" and record.module in {"clientserver", "java_gateway"})
 
 
 def build_formatter(*, as_json: bool) -> logging.Formatter:

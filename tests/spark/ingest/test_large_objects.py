@@ -74,6 +74,21 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, bytes | str]]] = {
             "b.json": '{"n": 5}\n' * 300,
         },
     ),
+    "long": (
+        {"schema": "n bigint, text string", "max_record_bytes": "1kb"},
+        {
+            "first.json": f'{{"text": "{PADDING * 30}"}}\n' + '{"n": 1}\n' * 500,
+            "middle.json": '{"n": 2}\r\n' * 500 + f'{{"text": "é{PADDING * 30}"}}\r\n' + '{"n": 3}\r\n' * 90,
+            "last.json": '{"n": 4}\n' * 500 + PADDING * 30,
+            "crlf.json": '{"n": 5}\r\n' * COUNT,
+            "largest.json": f'{{"n": 6, "text": "{"x" * (1_000 - 20)}"}}\n' * 90,
+            "array.json": "[" + ", ".join(f'{{"n": {n}}}' for n in range(COUNT)) + "]",
+        },
+    ),
+    "long_packed": (
+        {"schema": "n bigint, text string", "max_record_bytes": "1kb"},
+        {"a.json.gz": gzip.compress(f'{{"n": 1}}\n{{"text": "{PADDING * 30}"}}\n'.encode() * 30)},
+    ),
     "disguised": (
         {"schema": "n bigint, text string"},
         {
@@ -216,6 +231,9 @@ EXPECTED_SPLITS = {
     # Spark takes names that begin with a dot or an underscore for no data.
     "names": {ODD_NAME},
     "arrays": {"b.json"},
+    # Spark has left out a line of the others.
+    "long": {"crlf.json", "largest.json"},
+    "long_packed": {"a.json.gz"},
     "disguised": set(),
     "csv": {"a.csv", "a.csv.gz", "reordered.csv", "fewer.csv"},
     "headless": {"a.csv"},
@@ -232,7 +250,12 @@ def test_only_objects_unsafe_to_split_are_read_completely(spark, lake, name):
     state = lake.state(f"{name}_whole")
     table = lake.settings.tables[f"{name}_split"]
     config = ReaderConfig(
-        ObjectStoreConfig("local"), table.effective_format, table.options, state.schema, 2**30
+        ObjectStoreConfig("local"),
+        table.effective_format,
+        table.options,
+        state.schema,
+        max_object_bytes=2**30,
+        max_record_bytes=int(table.max_record_bytes),
     )
     events = lake.app.events.read_after(BEGINNING, 1_000).events
     chosen = [stored for stored in events if stored.event.key.startswith(f"{name}/")]

@@ -32,7 +32,9 @@ def read(lake: FolderLake) -> tuple[DataFrame, DataFrame]:
     """The persisted records of all objects, and what a batch writes of them."""
     table, spark = lake.settings.tables["numbers"], lake.app.spark
     schema = spark.range(1).selectExpr("id as n").schema
-    config = ReaderConfig(ObjectStoreConfig("local"), table.effective_format, table.options, schema, 2**20)
+    config = ReaderConfig(
+        ObjectStoreConfig("local"), table.effective_format, table.options, schema, 2**20, 2**20
+    )
     events = lake.app.events.read_after(BEGINNING, 1_000).events
     requests = build_requests([Decision(stored, "read") for stored in events])
     # As in a second attempt: indexes do not begin with 0.

@@ -10,7 +10,7 @@ import pytest
 from headwater.config.environment import find_state_folder
 from headwater.lake.failures import explain_lake_failure
 from headwater.lake.prerequisites import run_log
-from headwater.lake.prerequisites.run_log import KEPT_RUNS, note_run_log, open_run_log
+from headwater.lake.prerequisites.run_log import KEPT_RUNS, is_in_run_log, note_run_log, open_run_log
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
@@ -57,3 +57,15 @@ def test_an_error_names_the_file_and_the_root_cause(monkeypatch: pytest.MonkeyPa
     error = explain_lake_failure("/lake/t", RuntimeError(text))
     assert error.message == "/lake/t: java.lang.ClassCastException: optional int32 x is not a group"
     assert error.hint == "the stack trace is in /state/spark.log"
+
+
+def test_the_end_of_the_log_shows_why_the_jvm_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_log, "_current", [])
+    assert not is_in_run_log("OutOfMemoryError")
+    log = tmp_path / "spark.log"
+    note_run_log(log)
+    assert not is_in_run_log("OutOfMemoryError")
+    log.write_text("OutOfMemoryError\n" + "x" * 2_000_000)
+    assert not is_in_run_log("OutOfMemoryError")
+    log.write_text("x" * 2_000_000 + "java.lang.OutOfMemoryError: Java heap space\n")
+    assert is_in_run_log("OutOfMemoryError")

@@ -378,6 +378,11 @@ class TableFields(Section):
     large_file_bytes: ByteCount = Field(
         ByteSize(32 * 1024**2), description="Minimum size of objects that Spark reads in splits."
     )
+    max_record_bytes: ByteCount = Field(
+        ByteSize(16 * 1024**2),
+        description="Maximum size of a record; larger ones are quarantined. Each core holds several copies "
+        "of one in the heap, `spark.driver_memory`.",
+    )
 
     @property
     def effective_format(self) -> FileFormat:

@@ -27,6 +27,7 @@ from headwater.ingest.formats import (
 from headwater.ingest.formats.arrow_types import conform_table
 from headwater.ingest.formats.column_differences import describe_differences
 from headwater.ingest.formats.json_values import mark_ambiguous
+from headwater.ingest.formats.markers import mark_oversize
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectStore, ObjectStoreConfig
 from headwater.sources.registry import build_object_store
@@ -41,7 +42,7 @@ class FetchPlan:
 
     `reports` requests a sample of columns that the table lacks, `rescues` their values. `ignored` are names
     that are never new columns. `max_fetched_bytes` limits the fetched size of one object, `max_object_bytes`
-    also its decompressed size.
+    also its decompressed size, `max_record_bytes` the text of a record.
     """
 
     store: ObjectStoreConfig
@@ -50,6 +51,7 @@ class FetchPlan:
     columns: tuple[str, ...]
     arrow_schema: bytes | None
     max_object_bytes: int
+    max_record_bytes: int
     threads: int = 8
     reports: bool = False
     rescues: bool = False
@@ -185,6 +187,8 @@ class _ObjectReader:
 
     def _read_lines(self, lines_format: LinesFormat, source: ObjectData) -> _Rows:
         lines = lines_format.read_lines(source, self._options, self._target)
+        if len(source.data) > self._plan.max_record_bytes:
+            lines = replace(lines, texts=mark_oversize(lines.texts, self._plan.max_record_bytes))
         texts, rescued = lines.texts, lines.rescued
         if self._sampler:
             texts, rescued, self._sample = self._sampler.sample_lines(lines_format, source, lines)

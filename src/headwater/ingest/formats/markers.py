@@ -11,13 +11,18 @@ MARKER = "\uffff"
 MALFORMED = MARKER + "\ufdd0"
 UNDECODABLE = MARKER + "\ufdd1"
 REPEATED_NAME = MARKER + "\ufdd2"
+OVERSIZE = MARKER + "\ufdd3"
 
 REASONS: Mapping[str, str] = {
     MALFORMED: "unparsable",
     UNDECODABLE: "undecodable",
     REPEATED_NAME: "repeated_name",
+    OVERSIZE: "oversize",
 }
 """The quarantine's reason for each marker."""
+
+KEPT_CHARS = 1_000
+"""How much is kept of the text of a record that is too large."""
 
 UNDECODED = "\udcff"
 """Replaces bytes that are not text in the object's encoding; decoded text never contains it otherwise."""
@@ -28,3 +33,15 @@ def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
     if not any(UNDECODED in text for text in texts):
         return texts
     return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]
+
+
+def mark_oversize(texts: Sequence[str], limit: int) -> Sequence[str]:
+    """Mark texts of more than `limit` bytes, and shorten them: Spark would need several times their size."""
+    if not any(_is_oversize(text, limit) for text in texts):
+        return texts
+    return [OVERSIZE + text[:KEPT_CHARS] if _is_oversize(text, limit) else text for text in texts]
+
+
+def _is_oversize(text: str, limit: int) -> bool:
+    # A character has at most four bytes.
+    return len(text) > limit // 4 and len(text.encode("utf-8", "surrogatepass")) > limit

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from headwater.config.file_format import COMPRESSION_SUFFIXES
+
 # Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
 HANDFUL_OBJECTS = 64
 HANDFUL_BYTES = 1024 * 1024
@@ -12,11 +14,22 @@ _MOST_BYTES = 64 * 1024 * 1024
 _LEAST_OBJECTS = 32
 _LEAST_BYTES = 1024 * 1024
 _LEAST_ROWS = 2_000
+_MOST_ROWS = 250_000
+
+_PACKED_FORMATS = frozenset({"parquet", "orc", "avro"})
+_UNPACKED = 4
+"""How many times more memory the rows of a compressed object take than its bytes."""
+
+
+def estimate_size(size: int, key: str, file_format: str) -> int:
+    """Return the approximate size in bytes of the rows of an object of `size` bytes."""
+    is_packed = file_format in _PACKED_FORMATS or key.lower().endswith(COMPRESSION_SUFFIXES)
+    return size * _UNPACKED if is_packed else size
 
 
 @dataclass(frozen=True, slots=True)
 class FetchWork:
-    """Number of the objects, and the total of those sizes that are known.
+    """Number of the objects, and the approximate size of their rows, as far as their sizes are known.
 
     `is_heavy`: reading an object takes much longer than fetching it.
     """
@@ -41,9 +54,11 @@ class FetchWork:
         return max(needed, min(cores, useful))
 
 
-def count_write_tasks(rows: int, cores: int) -> int:
-    """Return the number of tasks that convert and shuffle the rows of a batch.
+def count_write_tasks(rows: int, size: int, cores: int) -> int:
+    """Return the number of tasks that convert and shuffle the rows of a batch, about `size` bytes.
 
-    By default, each row of a small batch is a task of its own if there are enough cores.
+    By default, each row of a small batch is a task of its own if there are enough cores. Hudi caches the rows
+    of a task as one block, and each core holds one in memory.
     """
-    return max(1, min(cores, math.ceil(rows / _LEAST_ROWS)))
+    needed = max(math.ceil(rows / _MOST_ROWS), math.ceil(size / _MOST_BYTES), 1)
+    return max(needed, min(cores, math.ceil(rows / _LEAST_ROWS)))

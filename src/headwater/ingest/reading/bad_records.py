@@ -22,6 +22,7 @@ UNPARSABLE = "unparsable"
 OUT_OF_RANGE = "out_of_range"
 UNDECODABLE = markers.REASONS[markers.UNDECODABLE]
 REPEATED_NAME = markers.REASONS[markers.REPEATED_NAME]
+OVERSIZE = markers.REASONS[markers.OVERSIZE]
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
@@ -48,6 +49,7 @@ DETAILS = {
     OUT_OF_RANGE: "has a time outside the years 1 to 9999: see the reader option `epochUnit`",
     UNDECODABLE: "has bytes that cannot be decoded in the table's encoding: see the reader option `encoding`",
     REPEATED_NAME: "names a field twice, possibly in two spellings, so that its value is ambiguous",
+    OVERSIZE: "is larger than the table's `max_record_bytes`",
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has no value in the record key fields",
     MISSING_ORDERING: "has no value in an ordering field",

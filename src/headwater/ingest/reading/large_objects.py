@@ -70,6 +70,7 @@ class LargeObjectReader:
         """Scan the objects once to number their rows, then parse lazily."""
         blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
         odd = {block.object_index for block in blocks if block.is_odd}
+        odd |= self._scan.find_incomplete(scanned, blocks)
         known = {block.object_index for block in blocks} - odd
         flagged = {block.object_index for block in blocks if block.has_unknown}
         findings = LargeSampler(self._config, self._scan).sample(

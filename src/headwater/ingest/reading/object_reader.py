@@ -23,7 +23,7 @@ from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
-from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork
+from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork, estimate_size
 from headwater.ingest.reading.handful import fetch_here, reserve_driver
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.arrow_tasks import map_in_arrow
@@ -80,6 +80,7 @@ class ReaderConfig:
     options: Mapping[str, str]
     schema: StructType
     max_object_bytes: int
+    max_record_bytes: int
     reports: bool = False
     rescues: bool = False
     ignored: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class ObjectReader:
             columns=tuple(config.schema.fieldNames()),
             arrow_schema=bytes(to_arrow_schema(config.schema).serialize()),
             max_object_bytes=config.max_object_bytes,
+            max_record_bytes=config.max_record_bytes,
             reports=config.reports,
             rescues=config.rescues,
             ignored=config.ignored,
@@ -178,7 +180,8 @@ def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:
 
 def _measure(requests: Sequence[ReadRequest], file_format: str) -> FetchWork:
     # Large objects of unknown size are rejected by the driver, and then read by their size.
-    total = sum(request.ref.size or 0 for request in requests)
+    refs = (request.ref for request in requests)
+    total = sum(estimate_size(ref.size or 0, ref.key, file_format) for ref in refs)
     return FetchWork(len(requests), total, is_heavy=file_format == "document")
 
 

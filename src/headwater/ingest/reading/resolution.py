@@ -242,8 +242,8 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
     elif bad:
         status, reason = "quarantined", "unparsable"
         detail = (
-            f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, or "
-            "have no record key"
+            f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, "
+            "have no record key, or are larger than `max_record_bytes`"
         )
         bad = 0
     else:

@@ -1,6 +1,7 @@
 """Loads large objects in Spark's splits, and numbers their rows in one pass."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.formats.json_values import COMMENT, LONE_SURROGATE
-from headwater.ingest.formats.markers import MALFORMED, UNDECODABLE
+from headwater.ingest.formats.markers import KEPT_CHARS, MALFORMED, OVERSIZE, UNDECODABLE
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS
 from headwater.ingest.lineage import build_uri
@@ -37,6 +38,11 @@ _GLOB_CHARACTERS = str.maketrans({c: f"\\{c}" for c in "\\{}[]*?"})
 # zstd needs native libraries; Hadoop reads the others in its own framing.
 _SPARK_SUFFIXES = frozenset({"gz", "bz2"})
 _OTHER_SUFFIXES = frozenset({*COMPRESSION_SUFFIXES, "deflate", "lz4", "snappy"}) - _SPARK_SUFFIXES
+
+_LINE_LIMIT = "mapreduce.input.linerecordreader.line.maxlength"
+"""Hadoop's setting: it leaves out longer lines, and never has them in memory."""
+_BORDER_BYTES = 5
+"""At most: a byte order mark, and no end after the last row."""
 
 _DOCUMENT_END = rf"(?s)\}}\s*,?\s*{COMMENT}$"
 # Compressed text, UTF-16, or no text at all: gzip, zstd, UTF-16 (two byte orders), Parquet, Avro, ZIP.
@@ -70,7 +76,7 @@ class Block:
 
     `first_id` is its first row's running number there, `first_record` that of its first record (neither blank
     nor a comment). `is_odd`: Spark must not read this object by itself. `has_unknown`: records have names
-    that the table lacks, even for a null.
+    that the table lacks, even for a null. `size` are the bytes of the rows, without their ends.
     """
 
     object_index: int
@@ -80,6 +86,7 @@ class Block:
     first_record: int | None
     is_odd: bool
     has_unknown: bool = False
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,15 @@ def number_blocks(blocks: Sequence[Block]) -> list[BlockNumbers]:
     ]
 
 
+def has_gap(rest: int, rows: int, end: int, limit: int) -> bool:
+    """True if the `rest` of an object, its size without the texts of its rows, hides another row.
+
+    Such a row has more than `limit` bytes. Otherwise, `rest` is the ends of the rows, of `end` bytes each or
+    twice as many (CRLF), and maybe a byte order mark.
+    """
+    return rest - rows * end > limit and abs(rest - 2 * rows * end) > _BORDER_BYTES
+
+
 class SplitScan:
     """Loads objects with deterministic running numbers, so that two passes over the same ones agree."""
 
@@ -130,6 +146,10 @@ class SplitScan:
         value = F.col("value")
         if self._config.file_format in LINE_FORMATS:
             reader = reader.option("lineSep", self._line_end) if self._line_end else reader
+            if self._leaves_out_long_lines(requests):
+                # Hadoop counts the end of a line.
+                longest = self._config.max_record_bytes + max(len(self._line_end.encode()), 2)
+                reader = reader.option(_LINE_LIMIT, str(longest + 1))
             loaded = reader.text(patterns)
         else:
             schema = self._config.schema
@@ -169,6 +189,25 @@ class SplitScan:
             return False
         return True
 
+    def _leaves_out_long_lines(self, requests: Sequence[ReadRequest]) -> bool:
+        # Only without compression do the sizes of the lines show whether one is missing.
+        return not any(request.ref.key.lower().endswith(tuple(_SPARK_SUFFIXES)) for request in requests)
+
+    def find_incomplete(self, requests: Sequence[ReadRequest], blocks: Sequence[Block]) -> set[int]:
+        """Return the objects (indexes) of which Spark has left out a line longer than a record may be."""
+        if self._config.file_format not in LINE_FORMATS or not self._leaves_out_long_lines(requests):
+            return set()
+        rows, sizes = Counter[int](), Counter[int]()
+        for block in blocks:
+            rows[block.object_index] += block.rows
+            sizes[block.object_index] += block.size
+        limit, end = self._config.max_record_bytes, len(self._line_end.encode()) or 1
+        return {
+            at
+            for at, size in ((request.object_index, request.ref.size or 0) for request in requests)
+            if has_gap(size - sizes[at], rows[at], end, limit)
+        }
+
     def _scan(self, requests: Sequence[ReadRequest]) -> list[Block]:
         record_id = F.when(self.is_record(F.col("value")), F.col("row_id"))
         rows = (
@@ -180,11 +219,16 @@ class SplitScan:
                 F.min(record_id).alias("first_record"),
                 F.max(self._is_odd()).alias("is_odd"),
                 F.max(self._has_unknown()).alias("has_unknown"),
+                self._measure().alias("size"),
                 *self._count_values(),
             )
             .collect()
         )
         return [_to_block(row) for row in rows]
+
+    def _measure(self) -> Column:
+        is_text = self._config.file_format in LINE_FORMATS
+        return F.sum(F.octet_length("value")) if is_text else F.lit(0)
 
     def _count_values(self) -> list[Column]:
         """Force Spark to decode every column now: corrupt pages must not fail the batch later."""
@@ -227,7 +271,9 @@ class SplitScan:
         if self._config.file_format == "json":
             is_malformed = is_decodable & ~value.endswith("}") & ~value.rlike(_DOCUMENT_END)
             marked = F.when(is_malformed, F.concat(F.lit(MALFORMED), value)).otherwise(marked)
-        return marked
+        is_oversize = F.octet_length(value) > self._config.max_record_bytes
+        shortened = F.concat(F.lit(OVERSIZE), F.left(text, F.lit(KEPT_CHARS)))
+        return F.when(is_oversize, shortened).otherwise(marked)
 
     def _has_quotes(self, value: Column) -> Column:
         return value.contains(self._dialect.quote)
@@ -295,4 +341,5 @@ def _to_block(row: Row) -> Block:
         first_record=row["first_record"],
         is_odd=row["is_odd"],
         has_unknown=row["has_unknown"],
+        size=row["size"],
     )

@@ -23,7 +23,8 @@ from headwater.ingest.lineage import (
     build_lineage,
     with_lineage,
 )
-from headwater.ingest.planning.batch_tasks import count_write_tasks
+from headwater.ingest.planning.batch_tasks import count_write_tasks, estimate_size
+from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.index_choice import IndexChoice
@@ -139,8 +140,7 @@ class TableWriter:
         spark = self._table.spark
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
-        tasks = count_write_tasks(sum(outcome.rows for _, outcome in read.outcomes), count_cores(spark))
-        rows = rows.coalesce(tasks)
+        rows = rows.coalesce(self._count_tasks([outcome for _, outcome in read.outcomes]))
         frame = with_lineage(rows, spark, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
@@ -149,6 +149,12 @@ class TableWriter:
         if self._config.merge_mode == "commit_time":
             frame = keep_last(frame, self.identity)
         return frame
+
+    def _count_tasks(self, outcomes: Sequence[ObjectOutcome]) -> int:
+        file_format = self._config.effective_format
+        sizes = (estimate_size(found.bytes, found.stored.event.key, file_format) for found in outcomes)
+        rows = sum(found.rows for found in outcomes)
+        return count_write_tasks(rows, sum(sizes), count_cores(self._table.spark))
 
     def _add_left_out(self, frame: DataFrame) -> DataFrame:
         """Add columns that transforms no longer produce, as null: Hudi rejects rows without them."""

@@ -9,6 +9,7 @@ from pathlib import Path
 KEPT_RUNS = 20
 _FILE = "spark.log"
 _PREFIX = "headwater-"
+_END_BYTES = 1_000_000
 
 _current: list[Path] = []
 
@@ -50,6 +51,16 @@ def _is_running(process: str) -> bool:
 def note_run_log(log_file: Path) -> None:
     """Set the log file that errors of this process refer to."""
     _current[:] = [log_file]
+
+
+def is_in_run_log(text: str) -> bool:
+    """True if the end of the log has the text."""
+    try:
+        with _current[0].open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _END_BYTES))
+            return text.encode() in log.read()
+    except (IndexError, OSError):
+        return False
 
 
 def describe_run_log() -> str:

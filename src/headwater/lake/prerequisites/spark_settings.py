@@ -7,6 +7,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from headwater.config.settings import Settings
 from headwater.config.spark import PoolConfig, SparkConfig
+from headwater.lake.prerequisites.driver_memory import (
+    choose_driver_memory,
+    count_local_cores,
+    measure_memory,
+)
 from headwater.lake.typed_options.locks import to_session_settings
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -84,6 +89,11 @@ _SPARK_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # Records are cached for the seconds of one batch: compression takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Each core holds blocks of this size in memory: as read, as cached, and as written.
+    "spark.sql.files.maxPartitionBytes": "64m",
+    # Spark caches rows in arrays of 4 MB. With the default region of a small heap, 1 MB, each of them takes
+    # regions of its own, and a heap with free space runs out of memory. Other collectors ignore the option.
+    **{f"spark.{role}.defaultJavaOptions": "-XX:G1HeapRegionSize=16m" for role in ("driver", "executor")},
     # A Python stage waits for a full batch of the previous one: about a second with Spark's default of
     # 10,000.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
@@ -139,7 +149,9 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
     built = dict(_SPARK_SETTINGS)
     built["spark.master"] = settings.spark.master
     built["spark.app.name"] = "headwater"
-    built["spark.driver.memory"] = settings.spark.driver_memory
+    built["spark.driver.memory"] = settings.spark.driver_memory or choose_driver_memory(
+        count_local_cores(settings.spark.master), measure_memory()
+    )
     built["spark.jars.packages"] = ",".join((*list_packages(needs_s3a), *settings.spark.packages))
     if not settings.spark.master.startswith("local["):
         # By default, file splits depend on the current number of executors. Two passes over large objects

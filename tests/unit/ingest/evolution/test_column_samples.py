@@ -30,6 +30,7 @@ def fetch(format_name: str, data: bytes | str, **plan: Any) -> list[dict[str, An
     request = {"object_index": 0, "provider": "memory", "bucket": "b", "key": "k", "size": state.size}
     request |= {"version_id": state.version_id, "etag": state.etag}
     asked = FetchPlan(
+        max_record_bytes=2**20,
         store=config,
         format=format_name,
         options={"header": "true"} if format_name == "csv" else {},

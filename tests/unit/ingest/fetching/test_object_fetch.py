@@ -15,6 +15,7 @@ from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUna
 from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
+from headwater.ingest.formats.markers import OVERSIZE
 from headwater.sources.local.object_store import LocalObjectStore
 from headwater.sources.memory.object_store import MemoryObjectStore, load_memory_store
 from headwater.sources.object_store import (
@@ -58,6 +59,7 @@ class Bench:
             "columns": ("id", "name"),
             "arrow_schema": SCHEMA.serialize().to_pybytes(),
             "max_object_bytes": 10**8,
+            "max_record_bytes": 10**8,
         }
         return FetchPlan(**values | changes)  # type: ignore[arg-type]
 
@@ -188,6 +190,13 @@ def test_a_bad_object_is_quarantined_and_the_others_land(bench: Bench) -> None:
     ]
     assert records(found) == [(0, 1, '{"id":1}'), (5, 1, '{"id":2}')]
     assert "cut.gz" in str(outcomes(found)[1]["detail"])
+
+
+def test_a_record_that_is_too_large_is_marked_and_the_others_remain(bench: Bench) -> None:
+    large, exact = f'{{"name":"é{"x" * 5_000}"}}', f'{{"name":"{"é" * 494}"}}'
+    found = bench.fetch([bench.put("k", f'{{"id":1}}\n{large}\n{exact}')], bench.plan(max_record_bytes=999))
+    assert len(exact.encode()) == 999
+    assert records(found) == [(0, 1, '{"id":1}'), (0, 2, OVERSIZE + large[:1_000]), (0, 3, exact)]
 
 
 def test_a_key_that_leads_out_of_the_folder_is_forbidden(bench: Bench, tmp_path: Path) -> None:

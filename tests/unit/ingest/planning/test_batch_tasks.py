@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.ingest.planning.batch_tasks import FetchWork, count_write_tasks
+from headwater.ingest.planning.batch_tasks import FetchWork, count_write_tasks, estimate_size
 
 MB = 1024 * 1024
 
@@ -42,7 +42,30 @@ def test_each_document_can_be_a_task() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "cores", "expected"),
-    [(0, 100, 1), (75, 100, 1), (2_001, 100, 2), (1_000_000, 100, 100), (1_000_000, 2, 2)],
+    [(0, 100, 1), (75, 100, 1), (2_001, 100, 2), (1_000_000, 100, 100), (500_000, 2, 2)],
 )
 def test_rows_are_written_by_tasks_with_enough_of_them(rows: int, cores: int, expected: int) -> None:
-    assert count_write_tasks(rows, cores) == expected
+    assert count_write_tasks(rows, 0, cores) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "cores", "expected"),
+    [(10, 64 * MB, 2, 1), (375_000, 1_500 * MB, 2, 24), (1_000_000, 0, 2, 4), (1_000_000, 0, 100, 100)],
+)
+def test_no_task_writes_more_than_a_core_has_memory_for(
+    rows: int, size: int, cores: int, expected: int
+) -> None:
+    assert count_write_tasks(rows, size, cores) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "file_format", "expected"),
+    [
+        ("a.json", "json", MB),
+        ("a.json.GZ", "json", 4 * MB),
+        ("a", "parquet", 4 * MB),
+        ("a.csv.zst", "csv", 4 * MB),
+    ],
+)
+def test_rows_of_a_compressed_object_are_larger(key: str, file_format: str, expected: int) -> None:
+    assert estimate_size(MB, key, file_format) == expected
