@@ -133,6 +133,10 @@ def test_the_removal_of_an_old_version_leaves_the_object(events: EventsTable) ->
             build_event("old-version", 1, version_id="v1"),
             build_event("old-version", 2, version_id="v2", etag="e2"),
             build_event("old-version", 3, "removed", version_id="v1"),
+            build_event("both-versions", 1, version_id="v1"),
+            build_event("both-versions", 2, version_id="v2"),
+            build_event("both-versions", 3, "removed", version_id="v2"),
+            build_event("both-versions", 4, "removed", version_id="v1"),
             build_event("this-version", 1, version_id="v1"),
             build_event("this-version", 2, "removed", version_id="v1"),
             replace(

@@ -153,10 +153,12 @@ def _fold_events(events: DataFrame) -> DataFrame:
     """Return for every key its object (`state`, else null), its cleaning, and the time of its last event."""
     grouped = _group_events(events)
     created, removed = F.col("created"), F.col("removed")
-    is_version_deleted = F.col("version_removed").isNotNull() & (
-        F.col("version_removed.version_id").eqNullSafe(F.col("created.version_id"))
-        & (F.col("version_removed.order") > F.col("created.order"))
-    )
+
+    def is_of_created(removal: Column) -> Column:
+        is_same = removal["version_id"].eqNullSafe(F.col("created.version_id"))
+        return is_same & (removal["order"] > F.col("created.order"))
+
+    is_version_deleted = F.exists("versions_removed", is_of_created)
     exists = (
         created.isNotNull()
         & (removed.isNull() | (F.col("removed.order") < F.col("created.order")))
@@ -186,10 +188,13 @@ def _group_events(events: DataFrame) -> DataFrame:
     is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
     of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
     order = F.struct("order_key", "event_time")
+    is_version_removal = ~from_listing & is_removal & of_version
+    removed_version = F.when(is_version_removal, F.struct("version_id", order.alias("order")))
     return events.groupBy("key").agg(
         _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
         _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
-        _newest(~from_listing & is_removal & of_version, order).alias("version_removed"),
+        _newest(is_version_removal, order).alias("version_removed"),
+        F.collect_list(removed_version).alias("versions_removed"),
         _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
         _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
     )

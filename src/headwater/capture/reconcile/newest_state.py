@@ -102,14 +102,16 @@ def _find_newest(events: Sequence[StoredEvent]) -> tuple[ObjectEvent | None, dat
     created = max((event for event in sent if event.kind != "removed"), key=_order, default=None)
     removals = [event for event in sent if event.kind == "removed"]
     removed = max(filter(is_certain_removal, removals), key=_order, default=None)
-    of_version = max((e for e in removals if not is_certain_removal(e)), key=_order, default=None)
+    of_versions = [event for event in removals if not is_certain_removal(event)]
+    of_version = max(of_versions, key=_order, default=None)
     exists = created is not None and not any(
         [
             removed is not None and _order(removed) >= _order(created),
-            # Removing a version other than the newest changes nothing.
-            of_version is not None
-            and of_version.version_id == created.version_id
-            and _order(of_version) > _order(created),
+            # Removing a version other than the newest changes nothing, before or after that one.
+            any(
+                event.version_id == created.version_id and _order(event) > _order(created)
+                for event in of_versions
+            ),
         ]
     )
     times = [event.event_time for event in (removed, of_version, created) if event is not None]

@@ -55,3 +55,13 @@ def test_object_that_only_a_request_had_a_table_read_is_compared() -> None:
     assert Comparison("k", None, known).verdict == "vanished"
     found = ListedObject("k", 1, "e1", None, START)
     assert Comparison("k", found, known).verdict == "missing"
+
+
+def test_a_version_that_is_deleted_before_an_older_one_does_not_exist() -> None:
+    events = [
+        build_event("k", 1, version_id="v1"),
+        build_event("k", 2, version_id="v2"),
+        build_event("k", 3, "removed", version_id="v2"),
+        build_event("k", 4, "removed", version_id="v1"),
+    ]
+    assert fold_known([build_stored(event) for event in events], "landing", {}) == []
