@@ -163,7 +163,7 @@ def test_jvm_that_runs_out_of_memory_ends_the_run_with_an_error(pipeline):
     pipeline.run_once().expect(3)
     assert pipeline.rows("clicks", "n") == Counter((n,) for n in range(5))
     (item,) = pipeline.sql("SELECT key, reason FROM quarantine")
-    assert item == {"key": "clicks/large.json", "reason": "unparsable"}
+    assert item == {"key": "clicks/large.json", "reason": "oversize"}
 
 
 def test_batch_is_larger_than_the_memory_for_rows(pipeline):
@@ -176,3 +176,16 @@ def test_batch_is_larger_than_the_memory_for_rows(pipeline):
     change_config(pipeline, "spark", value={"driver_memory": "512m"})
     pipeline.run_once().expect(0)
     assert pipeline.rows("large", "n") == Counter({(at,): 12_000 for at in range(14)})
+
+
+@pytest.mark.long
+def test_first_run_over_gigabytes_with_the_defaults(pipeline):
+    # 1.5 GB of values that nothing compresses, and a heap of 2 GiB, which Spark and Hudi share.
+    numbers = random.Random(7)
+    values = (numbers.randbytes(2_000).hex() for _ in range(12_500))
+    lines = "".join(json.dumps({"n": 0, "v": value}) + "\n" for value in values)
+    for at in range(30):
+        pipeline.put(f"large/{at}.json", lines.replace('"n": 0', f'"n": {at}'))
+    change_config(pipeline, "tables", "large", value={"path": "large/*.json"})
+    pipeline.run_once().expect(0)
+    assert pipeline.rows("large", "n") == Counter({(at,): 12_500 for at in range(30)})

@@ -43,7 +43,9 @@ class BadObjectPolicy(Section):
     schema_: BadObjectAction = Field(
         "quarantine", alias="schema", description="The object's columns do not fit the table."
     )
-    oversize: BadObjectAction = Field("quarantine", description="The object exceeds the size limit.")
+    oversize: BadObjectAction = Field(
+        "quarantine", description="The object, or each record in it, is too large."
+    )
     unwritable: BadObjectAction = Field(
         "quarantine", description="Spark or Hudi fails on rows that fit the columns."
     )

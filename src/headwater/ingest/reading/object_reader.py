@@ -300,24 +300,28 @@ def _select_bad(frame: DataFrame) -> DataFrame:
 def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> SeenRecords:
     """Count records if each outcome has their number."""
     counts = Counter(row["object_index"] for row in bad)
-    first = {row["object_index"]: (row["corrupt"]["text"] or "")[:FIRST_CHARS] for row in reversed(bad)}
+    first = {row["object_index"]: row["corrupt"] for row in reversed(bad)}
     objects = {}
     for row in outcomes:
         at, outcome = row["object_index"], _to_fetched(row["outcome"])
-        objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], first.get(at, ""))
+        objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], *_shorten(first.get(at)))
     return SeenRecords(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
+
+
+def _shorten(corrupt: Row | None) -> tuple[str, str]:
+    return ("", "") if corrupt is None else ((corrupt["text"] or "")[:FIRST_CHARS], corrupt["reason"])
 
 
 def _count_records(frame: DataFrame) -> list[Row]:
     is_bad = F.col("corrupt").isNotNull()
-    text = F.substring("corrupt.text", 1, FIRST_CHARS)
+    first = F.struct(F.substring("corrupt.text", 1, FIRST_CHARS).alias("text"), "corrupt.reason")
     return (
         frame.where(F.col("outcome").isNull())
         .groupBy("object_index")
         .agg(
             F.count(F.lit(1)).alias("all"),
             F.count("corrupt").alias("bad"),
-            F.min_by(text, F.when(is_bad, F.col("row_number"))).alias("first"),
+            F.min_by(first, F.when(is_bad, F.col("row_number"))).alias("first"),
         )
         .collect()
     )
@@ -327,7 +331,7 @@ def _to_seen(outcome: Row, counts: Row | None) -> SeenObject:
     if counts is None:
         return SeenObject(_to_fetched(outcome), 0)
     good, bad = counts["all"] - counts["bad"], counts["bad"]
-    return SeenObject(_to_fetched(outcome), good, bad, counts["first"] or "")
+    return SeenObject(_to_fetched(outcome), good, bad, *_shorten(counts["first"]))
 
 
 def _to_fetched(outcome: Row) -> FetchOutcome:

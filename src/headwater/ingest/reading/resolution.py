@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
+from headwater.errors import ObjectTooLargeError
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.hints.record_shape import describe_shape
 from headwater.ingest.planning.decision import Decision
@@ -41,14 +42,16 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class SeenObject:
-    """The result of reading one object: its outcome, how many records fit the columns or not, and the start
-    of the first misfit.
+    """The result of reading one object: its outcome, and how many records fit the columns or not.
+
+    Of the first misfit, the start of its text and the reason.
     """
 
     outcome: FetchOutcome
     good: int
     bad: int = 0
     first_bad: str = ""
+    first_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +243,8 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
     elif good:
         status = "ingested"
     elif bad:
-        status, reason = "quarantined", "unparsable"
-        detail = (
-            f"none of its {bad} records can become a row: they do not fit the columns, cannot be decoded, "
-            "have no record key, or are larger than `max_record_bytes`"
-        )
+        status = "quarantined"
+        reason, detail = _explain_misfits(bad, seen.first_reason)
         bad = 0
     else:
         status, reason = "skipped", "no_records"
@@ -259,4 +259,14 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
         version=name_version(found.version_id, found.etag),
         etag=found.etag or "",
         looked=_reads_current_content(request),
+    )
+
+
+def _explain_misfits(count: int, first: str) -> tuple[str, str]:
+    """Return reason and detail of an object without any record that fits."""
+    if first == ObjectTooLargeError.reason:
+        return first, f"none of its {count} records can become a row: larger than `max_record_bytes`"
+    return "unparsable", (
+        f"none of its {count} records can become a row: they do not fit the columns, cannot be decoded, or "
+        "have no record key"
     )
