@@ -390,6 +390,15 @@ def read_file(spark: SparkSession, path: str) -> bytes:
             stream.close()
 
 
+def read_file_if_there(spark: SparkSession, path: str) -> bytes | None:
+    """Read a small file as `read_file` does; None if it does not exist."""
+    jvm = connect(spark)
+    with explained_lake(path):
+        file = jvm.build_path(path)
+        is_there = bool(file.getFileSystem(jvm.hadoop_conf).exists(file))
+    return read_file(spark, path) if is_there else None
+
+
 @contextmanager
 def explained_lake(path: str) -> Iterator[None]:
     """Convert exceptions of Spark, Hudi and Hadoop to `LakeError`."""

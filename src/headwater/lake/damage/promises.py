@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from headwater.lake.inspection.actions import iter_write_stats, list_replaced
 from headwater.lake.inspection.file_names import parse_data_file_name
-from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.file_layout import Metadata
 from headwater.lake.timeline.instants import Instant
 
 

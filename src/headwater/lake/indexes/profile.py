@@ -15,7 +15,7 @@ from headwater.lake.inspection.layout import FileSlice, read_layout
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import find_write_index
-from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.file_layout import Metadata
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData

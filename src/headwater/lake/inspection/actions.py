@@ -8,7 +8,7 @@ from typing import Any
 from headwater.errors import LakeError
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
-from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.file_layout import Metadata
 from headwater.lake.timeline.instants import Instant, State, parse_time
 
 # These operations only rewrite rows, although Hudi counts the output as inserts and updates.

@@ -18,7 +18,7 @@ from headwater.lake.inspection.actions import (
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
-from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.file_layout import Metadata
 from headwater.lake.timeline.instants import Instant, sort_by_completion
 
 _SCHEMA = "schema"

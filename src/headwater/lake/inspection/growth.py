@@ -10,7 +10,7 @@ from headwater.lake.inspection.actions import iter_write_stats, list_replaced
 from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import TableAddress
-from headwater.lake.timeline.files import Metadata
+from headwater.lake.timeline.file_layout import Metadata
 from headwater.lake.timeline.instants import Instant, parse_time, sort_by_completion
 
 

@@ -5,7 +5,8 @@ from functools import cached_property
 from headwater.errors import TableUnsupportedError
 from headwater.lake.layout import TableAddress
 from headwater.lake.table_folder import TableFolder
-from headwater.lake.timeline.files import LAYOUT, FileReader, FileTimeline
+from headwater.lake.timeline.file_layout import LAYOUT
+from headwater.lake.timeline.files import FileReader, FileTimeline
 
 
 class TableTimeline(FileTimeline):

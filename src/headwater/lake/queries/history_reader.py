@@ -7,7 +7,8 @@ from headwater.lake.options import CDC_ENABLED_PROPERTY, TABLE_PROPERTIES_FILE
 from headwater.lake.properties import TableProperties, parse_properties
 from headwater.lake.queries.history import TableHistory
 from headwater.lake.table_files import TableFiles
-from headwater.lake.timeline.files import LAYOUT, FileReader, FileTimeline, Metadata
+from headwater.lake.timeline.file_layout import LAYOUT, Metadata
+from headwater.lake.timeline.files import FileReader, FileTimeline
 from headwater.lake.timeline.instants import WRITES, Instant
 
 

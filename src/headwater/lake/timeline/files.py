@@ -1,25 +1,30 @@
 """Reads a timeline from its files in the layout of Hudi 1.0: names hold actions, states and times."""
 
 import io
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from headwater.errors import LakeError
 from headwater.lake.options import TABLE_METADATA_FOLDER
 from headwater.lake.properties import TableProperties
 from headwater.lake.table_files import StoredFile, TableFiles
+from headwater.lake.timeline.file_layout import (
+    NAME_COLUMNS,
+    VERSION_FILE,
+    Metadata,
+    decode_metadata,
+    find_manifest,
+    parse_manifest,
+    select_files,
+)
 from headwater.lake.timeline.instants import Instant, build_instants
 from headwater.lake.timeline.timeline import Timeline
 
-LAYOUT = 2
-"""The timeline layout version since Hudi 1.0; earlier layouts lack completion times."""
-Metadata = Mapping[str, Any]
-_AVRO = b"Obj\x01"
-_VERSION = "_version_"
-_NAMES = ("instantTime", "completionTime", "action")
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 # Threads hide the latency of object stores; local disks are not slowed down.
 _READERS = 16
 
@@ -41,6 +46,7 @@ class FileReader:
         self._files = files
         self._known = known
         self._properties = properties
+        self._contents: dict[str, bytes] = {}
         self._folder = f"{TABLE_METADATA_FOLDER}/{properties.read('timeline_path', 'timeline')}"
 
     def exists(self) -> bool:
@@ -58,9 +64,23 @@ class FileReader:
         known = self._known
         return [i for i in found if known is None or not i.is_commit or i.requested in known]
 
-    def list_archived(self) -> list[Instant]:
+    def list_archived(
+        self, since: str = "", completed_after: str = "", most: int | None = None
+    ) -> list[Instant]:
         """See `TimelineReader.list_archived`."""
-        return [_build_archived(row) for row in self._read_archive(_NAMES)]
+        import pyarrow.compute as pc
+
+        found: list[Instant] = []
+        is_meant = pc.field("instantTime") >= since
+        if completed_after:
+            is_meant &= pc.field("completionTime") > completed_after
+        for table in self._read_archive(NAME_COLUMNS, since):
+            rows = table.filter(is_meant).sort_by("instantTime")
+            rows = rows if most is None else rows.slice(0, most - len(found))
+            found += [_build_archived(row) for row in rows.to_pylist()]
+            if len(found) == most:
+                break
+        return found
 
     def read_extra_metadata(self, instants: Sequence[Instant]) -> dict[Instant, Mapping[str, str]]:
         """See `TimelineReader.read_extra_metadata`."""
@@ -128,7 +148,8 @@ class FileReader:
         if not instants:
             return {}
         wanted = {(i.requested, i.action): i for i in instants}
-        rows = self._read_archive((*_NAMES, column))
+        tables = self._read_archive((*NAME_COLUMNS, column), min(instants).requested)
+        rows = (row for table in tables for row in table.to_pylist())
         found = {(row["instantTime"], row["action"]): row[column] for row in rows if row[column]}
         return {wanted[key]: content for key, content in found.items() if key in wanted}
 
@@ -148,33 +169,35 @@ class FileReader:
                 hint="its file on the timeline is corrupt; Hudi fails on it, too",
             )
 
-    def _read_archive(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def _read_archive(self, columns: Sequence[str], since: str) -> "Iterator[pa.Table]":
+        """Yield the files that may have actions requested since then, in order of request."""
         from pyarrow import parquet
 
         try:
-            tables = (parquet.read_table(io.BytesIO(part), columns=list(columns)) for part in self._archive)
-            return [row for table in tables for row in table.to_pylist()]
+            for file in select_files(self.list_archive_files()[2:], since):
+                content = self._contents.get(file.path) or self._files.read(file.path)
+                self._contents[file.path] = content
+                yield parquet.read_table(io.BytesIO(content), columns=list(columns))
         except (ValueError, KeyError) as error:
             raise LakeError(f"{self._path}: cannot read a timeline file: {error}") from error
-
-    @cached_property
-    def _archive(self) -> list[bytes]:
-        return [self._files.read(file.path) for file in self.list_archive_files()[2:]]
 
     def list_archive_files(self) -> list[StoredFile]:
         """List the files of the archive's latest version: the one that names the version, the manifest, and
         the files of the manifest. Other files there have been merged into newer ones. Empty for no archive.
         """
+        return self._archive_files
+
+    @cached_property
+    def _archive_files(self) -> list[StoredFile]:
         folder = f"{self._folder}/{self._properties.read('history_path', 'history')}"
         sizes = self._files.list_sizes(folder)
-        if _VERSION not in sizes:
+        if VERSION_FILE not in sizes:
             return []
-        version = self._files.read(f"{folder}/{_VERSION}").decode().strip()
-        if not version.isdigit():
+        name = find_manifest(self._files.read(f"{folder}/{VERSION_FILE}"))
+        if name is None:
             return []
-        name = f"manifest_{int(version)}"
-        manifest = json.loads(self._files.read(f"{folder}/{name}"))
-        names = [_VERSION, name, *(file["fileName"] for file in manifest["files"])]
+        files = parse_manifest(self._files.read(f"{folder}/{name}"))
+        names = [VERSION_FILE, name, *(file.path for file in files)]
         return [StoredFile(f"{folder}/{name}", sizes.get(name, 0)) for name in names]
 
 
@@ -204,17 +227,6 @@ class FileTimeline(Timeline):
         """
         found = self._files.find_earliest_retained(self.active)
         return found or (self._files.find_earliest_retained(self.archived) if archived else "")
-
-
-def decode_metadata(content: bytes) -> Metadata:
-    """Decode an action's file, an Avro container with one record. Raises errors of every kind."""
-    import fastavro
-
-    if not content:
-        raise ValueError("its file is empty")
-    if not content.startswith(_AVRO):
-        raise ValueError("its file is not Avro")
-    return cast("Metadata", next(iter(fastavro.reader(io.BytesIO(content)))))
 
 
 def _find_plan(instant: Instant) -> StoredFile | None:

@@ -1,16 +1,29 @@
 """Reads a timeline in the JVM: on any file system, for any table version that Hudi reads."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from headwater.errors import LakeError
-from headwater.lake.jvm import Jvm, connect, explained_lake
+from headwater.lake.jvm import Jvm, connect, explained_lake, read_file, read_file_if_there
 from headwater.lake.options import TABLE_METADATA_FOLDER, TABLE_PROPERTIES_FILE
+from headwater.lake.properties import TableProperties
+from headwater.lake.table_files import StoredFile
+from headwater.lake.timeline.file_layout import (
+    LAYOUT,
+    NAME_COLUMNS,
+    VERSION_FILE,
+    decode_metadata,
+    divide_files,
+    find_manifest,
+    parse_manifest,
+    select_files,
+)
 from headwater.lake.timeline.instants import Instant, State, find_just_before
 from headwater.lake.timeline.timeline import Timeline
 
@@ -18,6 +31,7 @@ _INSTANT_TEXT = re.compile(r"(\d+)(?:__(\d+))?__(\w+?)__(REQUESTED|INFLIGHT|COMP
 _STATES: Mapping[str, State] = {
     "REQUESTED": "requested", "INFLIGHT": "inflight", "COMPLETED": "completed",
 }  # fmt: skip
+_ARCHIVE_SCHEMA = "instantTime string, completionTime string, action string, metadata binary"
 _INSTANT_FILES = (".requested", ".inflight", "commit")
 
 
@@ -30,6 +44,7 @@ class JvmReader:
     """A `TimelineReader` in the JVM."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
         self._java = connect(spark)
         self._path = path
 
@@ -54,22 +69,74 @@ class JvmReader:
             }
         return [replace(i, action="clustering") if i.requested in clusterings else i for i in found]
 
-    def list_archived(self) -> list[Instant]:
+    def list_archived(
+        self, since: str = "", completed_after: str = "", most: int | None = None
+    ) -> list[Instant]:
         """See `TimelineReader.list_archived`."""
         with explained_lake(self._path):
-            return _list_instants(self._archived, archived=True)
+            if self._has_archive_files:
+                return self._list_archived(since, completed_after, most)
+            listed = _list_instants(self._archived, archived=True)
+            found = (i for i in listed if not completed_after or i.completed > completed_after)
+            return sorted(i for i in found if i.requested >= since)[:most]
+
+    def _list_archived(self, since: str, completed_after: str, most: int | None) -> list[Instant]:
+        # Hudi's own reader keeps all actions since then in memory: a busy table has 86,400 a day.
+        found: list[Instant] = []
+        is_meant = F.col("instantTime") >= since
+        if completed_after:
+            is_meant &= F.col("completionTime") > completed_after
+        for group in divide_files(self._list_archive_files(since)):
+            rows = self._read_archive(group, NAME_COLUMNS).where(is_meant)
+            if most is not None:
+                rows = rows.orderBy("instantTime").limit(most - len(found))
+            found += [Instant(row[0], row[2], row[1] or "", archived=True) for row in rows.collect()]
+            if len(found) == most:
+                break
+        return sorted(found)
+
+    def _read_archive(self, files: Sequence[StoredFile], columns: Sequence[str]) -> DataFrame:
+        paths = [f"{self._archive_folder}/{file.path}" for file in files]
+        return self._spark.read.schema(_ARCHIVE_SCHEMA).parquet(*paths).select(*columns)
 
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:
         """See `TimelineReader.read_extra_metadata`."""
-        archived = sorted(instant.requested for instant in instants if instant.archived)
+        archived = sorted(instant for instant in instants if instant.archived)
         with explained_lake(self._path):
-            if archived:
-                span = find_just_before(archived[0]), archived[-1]
-                self._archived.loadCompletedInstantDetailsInMemory(*span)
-            found = {i: self._java.read_map(self._read_commit(i).getExtraMetadata()) for i in instants}
-            if archived:
-                self._archived.clearInstantDetailsFromMemory(*span)
-        return found
+            if archived and self._has_archive_files:
+                active = self._read_commits(instant for instant in instants if not instant.archived)
+                return active | self._read_archived(archived)
+            if not archived:
+                return self._read_commits(instants)
+            span = find_just_before(archived[0].requested), archived[-1].requested
+            self._archived.loadCompletedInstantDetailsInMemory(*span)
+            found = self._read_commits(instants)
+            self._archived.clearInstantDetailsFromMemory(*span)
+            return found
+
+    def _read_commits(self, instants: Iterable[Instant]) -> dict[Instant, Mapping[str, str]]:
+        return {i: self._java.read_map(self._read_commit(i).getExtraMetadata()) for i in instants}
+
+    def _read_archived(self, instants: Sequence[Instant]) -> dict[Instant, Mapping[str, str]]:
+        first, last = instants[0].requested, instants[-1].requested
+        files = self._list_archive_files(first, last)
+        if not files:
+            raise LakeError(f"{self._path}: commit {first} is not on the timeline")
+        rows = self._read_archive(files, ("instantTime", "action", "metadata"))
+        rows = rows.where(F.col("instantTime").between(first, last))
+        contents = {(row[0], row[1]): bytes(row[2] or b"") for row in rows.collect()}
+        return {i: self._decode(contents.get((i.requested, i.action), b""), i) for i in instants}
+
+    def _decode(self, content: bytes, instant: Instant) -> Mapping[str, str]:
+        # Decoding corrupt Avro raises errors of every kind.
+        try:
+            return dict(decode_metadata(content).get("extraMetadata") or {})
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise LakeError(
+                f"{self._path}: {instant.action} {instant.requested} cannot be read: {reason}",
+                hint="its file in the archive of the timeline is corrupt; Hudi fails on it, too",
+            ) from error
 
     def count_deletes(self, instant: Instant) -> int:
         """See `TimelineReader.count_deletes`."""
@@ -94,6 +161,26 @@ class JvmReader:
     @cached_property
     def _active_writes(self) -> Any:
         return self._active.getWriteTimeline().filterCompletedInstants()
+
+    @cached_property
+    def _archive_folder(self) -> str:
+        properties = TableProperties(self.read_properties())
+        folders = properties.read("timeline_path", "timeline"), properties.read("history_path", "history")
+        return "/".join((self._path, TABLE_METADATA_FOLDER, *folders))
+
+    @cached_property
+    def _has_archive_files(self) -> bool:
+        # Before Hudi 1.0, the archive was another kind of file.
+        return TableProperties(self.read_properties()).read_number("layout_version", 0) == LAYOUT
+
+    def _list_archive_files(self, since: str, until: str = "") -> list[StoredFile]:
+        """List the current files, which Hudi replaces when it archives more."""
+        version = read_file_if_there(self._spark, f"{self._archive_folder}/{VERSION_FILE}")
+        name = find_manifest(version or b"")
+        if name is None:
+            return []
+        manifest = parse_manifest(read_file(self._spark, f"{self._archive_folder}/{name}"))
+        return select_files(manifest, since, until)
 
     @cached_property
     def _archived(self) -> Any:

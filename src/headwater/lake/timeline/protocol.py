@@ -25,8 +25,14 @@ class TimelineReader(Protocol):
         """List actions that are not archived."""
         ...
 
-    def list_archived(self) -> Sequence[Instant]:
-        """List completed actions of the archive without metadata; some may still be active."""
+    def list_archived(
+        self, since: str = "", completed_after: str = "", most: int | None = None
+    ) -> Sequence[Instant]:
+        """List completed actions of the archive without metadata; some may still be active.
+
+        Only those requested at or after `since` and completed after `completed_after`; of these, only the
+        `most` oldest, by request.
+        """
         ...
 
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:

@@ -1,13 +1,24 @@
 """The model of a timeline: actions with states and times, and commit metadata."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from heapq import heappop, heappush
 from itertools import islice
 
-from headwater.lake.timeline.instants import Commit, Instant, select_own, sort_by_completion
+from headwater.lake.timeline.file_layout import find_day_before
+from headwater.lake.timeline.instants import (
+    Commit,
+    Instant,
+    find_just_before,
+    select_own,
+    sort_by_completion,
+)
 from headwater.lake.timeline.protocol import TimelineReader
 
-_READ_AT_ONCE = 200
+_READ_AT_ONCE = 500
+_LISTED_FIRST = 1_000
+_LISTED_AT_ONCE = 50_000
+"""Archived actions in memory at a time; most readers need the first thousand only."""
 
 
 class Timeline:
@@ -30,7 +41,7 @@ class Timeline:
         A table whose first write was killed exists, but Spark reads it as a relation without columns. Hudi's
         next write rolls that commit back. Until then, every reader treats the table as empty.
         """
-        return self.exists() and bool(self.commits or self.list_archived())
+        return self.exists() and bool(self.commits or any(i.is_commit for i in self._iter_archived("")))
 
     @cached_property
     def active(self) -> tuple[Instant, ...]:
@@ -40,10 +51,26 @@ class Timeline:
     @cached_property
     def archived(self) -> tuple[Instant, ...]:
         """Archived actions in order of request. Reads the times of the complete archive, without metadata."""
+        return tuple(self._iter_archived(""))
+
+    def _iter_archived(self, since: str, completed_after: str = "") -> Iterator[Instant]:
+        """Yield archived actions requested at or after a time, and completed after another one.
+
+        In order of request; reads them in pieces.
+        """
         # Archiving writes the archive before it deletes the active files.
-        active = {(i.requested, i.action) for i in self.active}
-        found = self._reader.list_archived()
-        return tuple(sorted(i for i in found if (i.requested, i.action) not in active))
+        listed = {(i.requested, i.action) for i in self.active}
+        most = _LISTED_FIRST
+        while True:
+            found = self._reader.list_archived(since, completed_after, most)
+            new = [i for i in found if (i.requested, i.action) not in listed]
+            yield from new
+            if len(found) < most:
+                return
+            # Several actions may have been requested at the same time.
+            since = found[-1].requested
+            listed |= {(i.requested, i.action) for i in found if i.requested == since}
+            most = _LISTED_AT_ONCE if new else 2 * most
 
     @cached_property
     def completed_writes(self) -> list[Instant]:
@@ -78,8 +105,46 @@ class Timeline:
         """
         if not self.exists():
             return False
-        is_active = bool(self.commits) and completed >= self.commits[0].completed
-        return any(c.completed == completed for c in (self.commits if is_active else self.list_archived()))
+        found = next(self._iter_writes(find_just_before(completed)), None)
+        return found is not None and found.completed == completed
+
+    def find_completions(self, requested: Collection[str]) -> dict[str, str]:
+        """Return the completion times of writes by the times at which they were requested."""
+        found = {i.requested: i.completed for i in self.completed_writes if i.requested in requested}
+        missing = set(requested) - found.keys()
+        if missing:
+            last = max(missing)
+            for instant in self._iter_archived(min(missing)):
+                if instant.requested > last:
+                    break
+                if instant.requested in missing and instant.is_commit:
+                    found[instant.requested] = instant.completed
+        return found
+
+    def list_in_progress(self, completed: str) -> list[Commit]:
+        """Return the writes requested up to a completion time that completed then or later."""
+        active = self.completed_writes
+        found = [i for i in active if i.requested <= completed <= i.completed]
+        if not active or completed < active[0].completed:
+            before = find_just_before(completed)
+            for instant in self._iter_archived(find_day_before(completed), before):
+                if instant.requested > completed:
+                    break
+                if instant.is_commit:
+                    found.append(instant)
+        return [instant.commit for instant in found]
+
+    def _iter_writes(self, after: str) -> Iterator[Instant]:
+        active = self.completed_writes
+        waiting: list[tuple[str, Instant]] = []
+        if not active or after < active[0].completed:
+            for instant in self._iter_archived(find_day_before(after), after):
+                # What is requested later completes later.
+                while waiting and waiting[0][0] <= instant.requested:
+                    yield heappop(waiting)[1]
+                if instant.is_commit:
+                    heappush(waiting, (instant.completed, instant))
+        yield from sort_by_completion([*(i for _, i in waiting), *(i for i in active if i.completed > after)])
 
     def read_extra_metadata(self, commit: Commit) -> Mapping[str, str]:
         """Return the metadata of an active commit in Hudi's form."""
@@ -103,14 +168,16 @@ class Timeline:
 
         Reads the archive, piece by piece, only if `after` is before the active timeline.
         """
-        commits = set(self.commits)
-        if not self.commits or after < self.commits[0].completed:
-            commits |= set(self.list_archived())
-        behind = iter(sorted(commit for commit in commits if commit.completed > after))
+        behind = self._iter_writes(after)
         while some := list(islice(behind, _READ_AT_ONCE)):
-            archived = self._read_archived([commit for commit in some if commit not in self._writes])
-            for commit in some:
-                yield commit, archived[commit] if commit in archived else self.read_own_metadata(commit)
+            archived = [instant for instant in some if instant.archived]
+            found = self._reader.read_extra_metadata(archived) if archived else {}
+            for instant in some:
+                commit = instant.commit
+                yield (
+                    commit,
+                    select_own(found[instant]) if instant.archived else self.read_own_metadata(commit),
+                )
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Return headwater's metadata of the latest commit that has `key`, skipping commits of other writers.
