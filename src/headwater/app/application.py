@@ -14,6 +14,7 @@ from headwater.app.scope import build_scope, source_bucket, source_location
 from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
+from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
@@ -35,7 +36,14 @@ from headwater.ingest.rows import HudiRows, RowParts
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
-from headwater.lake.layout import events_path, ledger_path, quarantine_path, scratch_path, table_path
+from headwater.lake.layout import (
+    event_groups_path,
+    events_path,
+    ledger_path,
+    quarantine_path,
+    scratch_path,
+    table_path,
+)
 from headwater.lake.partition_encoding import settle_partition_encoding
 from headwater.lake.prerequisites.java import find_java
 from headwater.lake.prerequisites.run_log import open_run_log
@@ -115,6 +123,11 @@ class App:
         beginnings = {text for scope in scopes for text in scope.full_beginnings}
         division = Division(source_bucket(settings), beginnings)
         return EventsTable(self.spark, events_path(settings.lake), build_identity(settings), division)
+
+    @cached_property
+    def event_groups(self) -> StoredGroups:
+        """Return the groups of old events with which a reconcile begins."""
+        return StoredGroups(self.spark, event_groups_path(self.settings.lake), self.events)
 
     @cached_property
     def stores(self) -> Stores:

@@ -1,4 +1,4 @@
-"""How a pass lists the source: a bucket in ranges, divided by keys of the events table."""
+"""How a pass lists the source: a bucket in ranges, divided by keys that have events."""
 
 from headwater.app.application import App
 from headwater.app.scope import source_bucket
@@ -6,7 +6,7 @@ from headwater.sources.lister import Lister
 from headwater.sources.parallel_lister import ParallelLister
 
 _OBJECTS_A_RANGE = 10_000
-"""About, as far as the events table knows the objects. One of a thousand requests then begins a range."""
+"""About, as far as the objects have events. One of a thousand requests then begins a range."""
 
 
 def list_in_parallel(app: App, lister: Lister) -> Lister:
@@ -14,4 +14,4 @@ def list_in_parallel(app: App, lister: Lister) -> Lister:
     if app.settings.source.is_watched:
         return lister
     bucket = source_bucket(app.settings)
-    return ParallelLister(lister, lambda: app.events.sample_keys(bucket, _OBJECTS_A_RANGE))
+    return ParallelLister(lister, lambda: app.event_groups.sample_keys(bucket, _OBJECTS_A_RANGE))

@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import compress
 from typing import Any
 
@@ -32,9 +33,13 @@ from headwater.lake.commit_signal import CommitSignal
 from headwater.lake.jvm import explained_lake
 from headwater.lake.local_frames import load_arrow
 from headwater.lake.options import WriteOptions
+from headwater.lake.queries.instants import format_instant
 from headwater.lake.table import Table
-from headwater.lake.timeline import Commit
+from headwater.lake.timeline import Commit, find_just_before
 from headwater.observability.tracing.traces import is_traced, link_commits, note_commit, record_span
+
+_SETTLE = timedelta(minutes=10)
+"""After this time, a commit of another process has been requested, if its clock is not far behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +177,21 @@ class EventsTable:
             wanted = self._spark.createDataFrame(pd.DataFrame({"event_id": sorted(event_ids)}))
             found = self._table.read().join(F.broadcast(wanted), on="event_id", how="left_semi")
             rows = found.select("_hoodie_commit_time", *select_read_columns()).collect()
-            timeline = self._table.load_timeline()
-            completed = {commit.requested: commit.completed for commit in timeline.commits}
-            if any(row[0] not in completed for row in rows):
-                completed |= {commit.requested: commit.completed for commit in timeline.list_archived()}
+            completed = self._table.load_timeline().find_completions({row[0] for row in rows})
         return {row["event_id"]: to_stored_event(row, completed[row[0]]) for row in rows}
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
         """Yield keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
         if self._is_empty():
             return
-        timeline = self._table.load_timeline()
-        commits = list(timeline.commits)
-        if not commits or position.completed < commits[0].completed:
-            commits += timeline.list_archived()
+        commits = self._table.load_timeline().list_in_progress(position.completed)
         within = [commit.requested for commit in commits if commit.completed == position.completed]
         behind = [commit.requested for commit in commits if commit.completed > position.completed]
         requested = F.col("_hoodie_commit_time")
-        is_behind = requested.isin(behind) | (
-            requested.isin(within) & (F.col("batch_index") > position.batch_index)
+        is_behind = (
+            (requested > position.completed)
+            | requested.isin(behind)
+            | (requested.isin(within) & (F.col("batch_index") > position.batch_index))
         )
         with explained_lake(self._table.path):
             found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
@@ -212,15 +213,6 @@ class EventsTable:
                 # The time of the request: these events are not read by position.
                 yield row, [to_stored_event(one, one["_hoodie_commit_time"]) for one in row["events"]]
 
-    def sample_keys(self, bucket: str, one_in: int) -> list[str]:
-        """Return about one in so many of the bucket's keys with events, unordered. Raises `LakeError`."""
-        if self._is_empty():
-            return []
-        with explained_lake(self._table.path):
-            is_sampled = F.pmod(F.xxhash64("key"), F.lit(one_in)) == 0
-            found = self._table.read().where((F.col("bucket") == bucket) & is_sampled)
-            return [row["key"] for row in found.select("key").distinct().collect()]
-
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
         """Return all events of one object, in the object's order, with `select_history_columns`."""
         if self._is_empty():
@@ -235,6 +227,15 @@ class EventsTable:
         """Return the offset after every event committed so far."""
         newest = self._tail.find_newest()
         return Position(newest.completed) if newest else BEGINNING
+
+    def find_settled(self, now: datetime) -> str:
+        """Return a requested time up to which no further commit can appear.
+
+        Clocks of processes that share the table may differ.
+        """
+        active = self._table.load_timeline().active
+        pending = [found.requested for found in active if found.is_write and found.state != "completed"]
+        return min([format_instant(now - _SETTLE), *map(find_just_before, pending)])
 
     def find_metadata(self, key: str) -> Mapping[str, str] | None:
         """Return the metadata of the newest active commit that carries `key`, or None."""

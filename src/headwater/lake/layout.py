@@ -42,6 +42,11 @@ def reconciles_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "reconciles")
 
 
+def event_groups_path(lake: str) -> str:
+    """Return the path of the table with which a reconcile begins; it is derived from the events."""
+    return _join(lake, OWN_FOLDER, "event_groups")
+
+
 def chunks_path(lake: str) -> str:
     """Return the path of the chunks table, on which the search index is built."""
     return _join(lake, OWN_FOLDER, "chunks")

@@ -5,6 +5,7 @@ import os
 import shutil
 import threading
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from headwater.app import App
 from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.objects.explain import Explain
 from headwater.app.objects.verify import Verify
-from headwater.app.reconcile import Reconcile
+from headwater.app.reconcile import Reconcile, passes
 from headwater.app.run import Run
+from headwater.capture import events_table
+from headwater.capture.reconcile import stored_groups
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
-from headwater.lake.layout import table_path
+from headwater.lake.layout import event_groups_path, table_path
 from headwater.lake.table import Table
 from headwater.sources.local.lister import LocalLister
 from tests.fixtures.waiting import wait_until
@@ -214,7 +217,15 @@ def test_a_source_that_moved_is_refused_then_followed(spark: SparkSession, tmp_p
 
 
 @pytest.mark.slow
-def test_reconcile_finds_files_the_watcher_missed(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_large", [False, True])
+def test_reconcile_finds_files_the_watcher_missed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_large: bool
+) -> None:
+    if is_large:
+        # Each pass stores the groups of the events so far.
+        monkeypatch.setattr(stored_groups, "LEAST_EVENTS", 1)
+        monkeypatch.setattr(passes, "LEAST_EVENTS", 1)
+        monkeypatch.setattr(events_table, "_SETTLE", timedelta(minutes=-1))
     folder = Folder(spark, tmp_path, "mirrored")
     folder.begin()
     (folder.root / BAD_NAME).unlink()
@@ -224,7 +235,11 @@ def test_reconcile_finds_files_the_watcher_missed(spark: SparkSession, tmp_path:
         done = Reconcile(folder.app()).run_pass(threading.Event(), settle=False).done
         return done.missing, done.changed, done.vanished
 
+    groups = Path(event_groups_path(folder.lake))
+    Reconcile(folder.app()).run_pass(threading.Event(), settle=False, dry_run=True)
+    assert not groups.exists()
     assert reconcile() == (0, 0, 0)
+    assert groups.exists() == is_large
     (folder.root / "plain.json").unlink()
     folder.write("later.json", "new")
     (folder.root / "rewritten.json").write_text('{"id": 1, "v": "longer"}')

@@ -144,7 +144,9 @@ class Routing:
         """Yield key, the table's ledger entry, and whether to load (True) or retract (False) the object."""
         scope = self._scopes[name]
         ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
-        present = KnownStates(self._app.events).iter_known(self._bucket, scope.prefix)
+        present = KnownStates(self._app.events, stored=self._app.event_groups).iter_known(
+            self._bucket, scope.prefix
+        )
         streams = merge(
             ((found.key, None) for found in present),
             ((state.key, state) for state in ledger.iter_states(self._bucket)),

@@ -26,6 +26,7 @@ from headwater.capture.reconcile.decision import Decision
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import find_last_finished, select_since
+from headwater.capture.reconcile.stored_groups import LEAST_EVENTS
 from headwater.config.source import S3SourceConfig
 from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
@@ -147,6 +148,8 @@ class Reconcile:
         `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
         """
         self._app.use_pool(POOL)
+        groups = self._app.event_groups
+        known = KnownStates(self._app.events, self._open_ledgers(), groups)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
         with self._open_listing(pace, inventory) as opened:
             ranges = opened.lister if inventory else list_in_parallel(self._app, opened.lister)
@@ -159,7 +162,7 @@ class Reconcile:
 
             reconciler = Reconciler(
                 listing,
-                KnownStates(self._app.events, self._open_ledgers()),
+                known,
                 self._passes,
                 replace(
                     self._build_options(inventory, dry_run=dry_run, settle=settle),
@@ -169,6 +172,8 @@ class Reconcile:
                 on_difference=note,
             )
             done = reconciler.run(stop)
+        if known.grouped >= LEAST_EVENTS and not dry_run and not stop.is_set():
+            groups.refresh(self._clock.now())
         self._log_differences(done, dry_run=dry_run)
         return ReconcileReport(done, examples)
 

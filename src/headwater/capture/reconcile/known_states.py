@@ -15,14 +15,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
-from headwater.capture.control_events import (
-    CLEANED_EVENT,
-    DROP_EVENT,
-    REQUESTS,
-    RETRACT_EVENT,
-    TAGGED_EVENT,
-)
 from headwater.capture.events_table import AppendResult, EventsTable
+from headwater.capture.reconcile.grouping import (
+    find_states,
+    group_events,
+    merge_groups,
+    select_describing,
+)
+from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.lake.jvm import explained_lake
 from headwater.sources.listing_diff import KnownState
 
@@ -45,11 +45,22 @@ class TableObservations(Protocol):
 
 
 class KnownStates:
-    """The events table as a reconcile needs it, with the observations of `tables`."""
+    """The events table as a reconcile needs it, with the observations of `tables`.
 
-    def __init__(self, events: EventsTable, tables: Sequence[TableObservations] = ()) -> None:
+    With `stored`, the events that it covers are not read. `grouped` is the number of events that the last
+    `iter_known` has read.
+    """
+
+    def __init__(
+        self,
+        events: EventsTable,
+        tables: Sequence[TableObservations] = (),
+        stored: StoredGroups | None = None,
+    ) -> None:
         self._events = events
         self._tables = tables
+        self._stored = stored
+        self.grouped = 0
 
     def append(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         """See `EventsTable.append`."""
@@ -65,19 +76,24 @@ class KnownStates:
             snapshot = self._events.read_snapshot()
             if snapshot is None:
                 return iter(())
-            events = snapshot.where(
-                (F.col("bucket") == bucket)
-                & F.col("key").startswith(prefix)
-                & (F.col("key") > start_after)
-                & (F.col("kind").isin("created", "restored", "removed") | _is_cleaning())
-                # Requests to re-read or give up an object do not describe the object in the bucket.
-                & ~F.col("event_name").isin(*REQUESTS, DROP_EVENT, RETRACT_EVENT)
-            )
-            partitions = events.count() // _ROWS_A_PARTITION + 1
+            found = self._stored.load() if self._stored else None
+            if found is not None:
+                snapshot = snapshot.where(found.is_later)
+
+            def select_range(rows: DataFrame) -> DataFrame:
+                is_meant = F.col("key").startswith(prefix) & (F.col("key") > start_after)
+                return rows.where((F.col("bucket") == bucket) & is_meant)
+
+            events = select_range(select_describing(snapshot))
+            self.grouped = events.count()
+            partitions = (self.grouped + (found.rows if found else 0)) // _ROWS_A_PARTITION + 1
+            groups = group_events(events)
+            if found is not None:
+                groups = merge_groups(select_range(found.groups), groups)
             seen = self._select_seen(bucket)
             if seen is not None:
                 seen = seen.where(F.col("key").startswith(prefix) & (F.col("key") > start_after))
-            known = select_known_states(events, seen)
+            known = select_known_states(groups, seen)
             ordered = known.repartitionByRange(partitions, "key").sortWithinPartitions("key")
         return self._iter_rows(ordered)
 
@@ -106,13 +122,13 @@ class KnownStates:
                 )
 
 
-def select_known_states(events: DataFrame, seen: DataFrame | None = None) -> DataFrame:
-    """Select the objects that exist according to the events, one row per key.
+def select_known_states(groups: DataFrame, seen: DataFrame | None = None) -> DataFrame:
+    """Select the objects of one bucket that exist according to the groups of its events, one row per key.
 
     Columns: key, etag, version_id, size, event_time in microseconds, may_be_deleted, is_unheard. `seen` has
     one row per key, with the observations of tables as an array.
     """
-    found = _fold_events(events)
+    found = find_states(groups)
     if seen is None:
         found = found.withColumn("seen", F.lit(None).cast(_SEEN))
     else:
@@ -149,69 +165,7 @@ def _is_contradicted() -> Column:
     return listed_at.isNotNull() & (F.coalesce(etag, F.lit("")) != "") & _has_seen(is_other)
 
 
-def _fold_events(events: DataFrame) -> DataFrame:
-    """Return for every key its object (`state`, else null), its cleaning, and the time of its last event."""
-    grouped = _group_events(events)
-    created, removed = F.col("created"), F.col("removed")
-
-    def is_of_created(removal: Column) -> Column:
-        is_same = removal["version_id"].eqNullSafe(F.col("created.version_id"))
-        return is_same & (removal["order"] > F.col("created.order"))
-
-    is_version_deleted = F.exists("versions_removed", is_of_created)
-    exists = (
-        created.isNotNull()
-        & (removed.isNull() | (F.col("removed.order") < F.col("created.order")))
-        & ~is_version_deleted
-    )
-    reported_at = F.when(exists, F.col("created.event_time")).otherwise(
-        F.greatest("removed.event_time", "version_removed.event_time", "created.event_time")
-    )
-    listed_later = F.col("listed").isNotNull() & (
-        reported_at.isNull() | (F.col("listed.received_at") > reported_at)
-    )
-    state = F.when(listed_later, F.col("listed")).when(exists, created)
-    return grouped.select(
-        "key",
-        F.when(state["kind"] != "removed", state).alias("state"),
-        F.greatest(reported_at, "listed.received_at").alias("reported_at"),
-        F.when(listed_later, F.col("listed.received_at")).alias("listed_at"),
-        "cleaned",
-    )
-
-
-def _group_events(events: DataFrame) -> DataFrame:
-    """Select for every key the newest event of each kind."""
-    from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
-    is_removal = F.col("kind") == "removed"
-    # For any sender: removing a version other than the newest does not change the current object.
-    is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
-    of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
-    order = F.struct("order_key", "event_time")
-    is_version_removal = ~from_listing & is_removal & of_version
-    removed_version = F.when(is_version_removal, F.struct("version_id", order.alias("order")))
-    return events.groupBy("key").agg(
-        _newest(~from_listing & ~is_removal & ~_is_cleaning(), order).alias("created"),
-        _newest(~from_listing & is_removal & ~of_version, order).alias("removed"),
-        _newest(is_version_removal, order).alias("version_removed"),
-        F.collect_list(removed_version).alias("versions_removed"),
-        _newest(from_listing, F.struct("received_at", "event_time")).alias("listed"),
-        _newest(_is_cleaning(), F.struct("received_at", "event_time")).alias("cleaned"),
-    )
-
-
 def _may_be_deleted() -> Column:
     # A newer put has another etag or a later time.
     is_same = F.col("cleaned.etag").eqNullSafe(F.col("state.etag"))
     return is_same & (F.col("cleaned.event_time") >= F.col("state.event_time"))
-
-
-def _is_cleaning() -> Column:
-    return F.col("event_name").isin(CLEANED_EVENT, TAGGED_EVENT)
-
-
-def _newest(which: Column, order: Column) -> Column:
-    """Return the newest of these events, or null."""
-    fields = ("kind", "etag", "version_id", "size", "event_time", "received_at")
-    event = F.struct(*fields, F.struct("order_key", "event_time").alias("order"))
-    return F.max_by(F.when(which, event), F.when(which, order))
