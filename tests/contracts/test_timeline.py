@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.errors import LakeError
 from headwater.lake.layout import TableAddress
 from headwater.lake.table_folder import TableFolder
 from headwater.lake.timeline import Commit, Timeline
@@ -119,6 +120,36 @@ def test_archived_commits_have_their_metadata(load: Load, monkeypatch: pytest.Mo
     for commit in (archived[0], active[0]):
         assert timeline.has_completed(commit.completed)
         assert not timeline.has_completed(commit.requested)
+
+
+def test_archive_is_listed_from_a_time_on_in_pieces(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline = load(str(FIXTURE_LAKE / "archived"))
+    reader, whole = timeline._reader, timeline.list_archived()
+    listed = list(reader.list_archived())
+    assert len(listed) >= len(whole) == 4
+    assert listed == sorted(listed)
+    for at, instant in enumerate(listed):
+        assert list(reader.list_archived(instant.requested)) == listed[at:]
+        assert list(reader.list_archived(instant.requested, most=2)) == listed[at : at + 2]
+        later = [other for other in listed if other.completed > instant.completed]
+        assert list(reader.list_archived("", instant.completed)) == later
+    monkeypatch.setattr("headwater.lake.timeline.timeline._LISTED_FIRST", 1)
+    monkeypatch.setattr("headwater.lake.timeline.timeline._LISTED_AT_ONCE", 2)
+    pieces = load(str(FIXTURE_LAKE / "archived"))
+    assert pieces.list_archived() == whole
+    assert [m["step"] for _, m in pieces.iter_metadata("")] == [str(n) for n in range(7)]
+    assert pieces.find_completions({whole[2].requested, pieces.commits[0].requested}) == {
+        commit.requested: commit.completed for commit in (whole[2], pieces.commits[0])
+    }
+    assert pieces.list_in_progress(whole[1].completed) == [whole[1]]
+
+
+def test_a_file_that_the_archive_lacks_is_an_error(load: Load, copy: Callable[[str], Path]) -> None:
+    table = copy("archived")
+    (file, *_) = sorted((table / TIMELINE / "history").glob("*.parquet"))
+    file.unlink()
+    with pytest.raises((LakeError, OSError)):
+        list(load(str(table)).iter_metadata(""))
 
 
 def test_metadata_that_only_archived_commits_carry_is_found(load: Load, copy: Callable[[str], Path]) -> None:

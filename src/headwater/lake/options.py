@@ -119,8 +119,10 @@ class WriteOptions:
     A merge-on-read table is compacted inline after `compact_after` delta commits; 0 leaves compaction to
     table services.
 
-    Snapshots of the last `keep_commits` commits stay readable; 0 means Hudi's default of ten. Without a
-    `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
+    Snapshots of the last `keep_commits` commits stay readable; 0 means Hudi's default of ten. Older files are
+    deleted every `clean_after` commits; 0 means ten.
+
+    Without a `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
     `unique_keys` promises that no two rows of this write have the same key.
 
     `typed` are the options of `list_typed_options`. `cdc` is the mode of the change log. Hudi rejects another
@@ -138,6 +140,7 @@ class WriteOptions:
     changelog: bool = False
     compact_after: int = 0
     keep_commits: int = 0
+    clean_after: int = 0
     unique_keys: bool = False
     typed: Mapping[str, OptionValue | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
@@ -168,6 +171,8 @@ class WriteOptions:
             built["hoodie.compact.inline"] = "true"
             built["hoodie.compact.inline.max.delta.commits"] = str(self.compact_after)
         built |= _keep_options(self.keep_commits)
+        if self.clean_after:
+            built["hoodie.clean.trigger.max.commits"] = str(self.clean_after)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
         if self.cdc != "off":

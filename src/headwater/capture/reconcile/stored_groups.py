@@ -129,5 +129,6 @@ def _build_options(metadata: dict[str, str]) -> WriteOptions:
         record_key=KEYS,
         unique_keys=True,
         keep_commits=1,
+        clean_after=1,
         commit_metadata=metadata,
     )

@@ -97,7 +97,9 @@ class JvmReader:
 
     def _read_archive(self, files: Sequence[StoredFile], columns: Sequence[str]) -> DataFrame:
         paths = [f"{self._archive_folder}/{file.path}" for file in files]
-        return self._spark.read.schema(_ARCHIVE_SCHEMA).parquet(*paths).select(*columns)
+        # Whatever the session is set to: events of a commit that is left out would never be read.
+        reader = self._spark.read.options(ignoreMissingFiles=False, ignoreCorruptFiles=False)
+        return reader.schema(_ARCHIVE_SCHEMA).parquet(*paths).select(*columns)
 
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:
         """See `TimelineReader.read_extra_metadata`."""

@@ -16,8 +16,8 @@ from headwater.lake.timeline.instants import (
 from headwater.lake.timeline.protocol import TimelineReader
 
 _READ_AT_ONCE = 500
-_LISTED_FIRST = 1_000
-_LISTED_AT_ONCE = 50_000
+_LISTED_FIRST = 2_500
+_LISTED_AT_ONCE = 20_000
 """Archived actions in memory at a time; most readers need the first thousand only."""
 
 
