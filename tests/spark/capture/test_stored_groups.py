@@ -92,6 +92,7 @@ def test_only_later_events_are_read(events: EventsTable, groups: StoredGroups) -
     assert [state.key for state in list_known(events, groups)] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_keys_are_sampled_with_and_without_groups(events: EventsTable, groups: StoredGroups) -> None:
     assert groups.sample_keys("landing", 1) == []
     events.append(notify(*(build_event(f"k{number:03d}", 1) for number in range(200))))
@@ -104,6 +105,7 @@ def test_keys_are_sampled_with_and_without_groups(events: EventsTable, groups: S
     assert groups.sample_keys("other", 1) == ["k000"]
 
 
+@pytest.mark.slow
 def test_groups_are_written_if_it_pays_off(
     events: EventsTable, groups: StoredGroups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_groups_are_written_if_it_pays_off(
     assert found.rows == 50
 
 
+@pytest.mark.slow
 def test_an_unfinished_commit_is_not_covered(
     spark: SparkSession, events: EventsTable, groups: StoredGroups
 ) -> None:
@@ -139,6 +142,7 @@ def test_an_unfinished_commit_is_not_covered(
     assert not groups.refresh(TOMORROW)
 
 
+@pytest.mark.slow
 def test_removed_objects_leave_the_groups_after_a_while(
     events: EventsTable, groups: StoredGroups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +170,7 @@ def test_removed_objects_leave_the_groups_after_a_while(
     assert [state.key for state in list_known(events, groups)] == ["kept", "removed", "version"]
 
 
+@pytest.mark.slow
 def test_removed_objects_stay_while_their_events_may_still_arrive(
     events: EventsTable, groups: StoredGroups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +181,7 @@ def test_removed_objects_stay_while_their_events_may_still_arrive(
     assert list_known(events, groups) == []
 
 
+@pytest.mark.slow
 def test_groups_of_another_events_table_are_not_used(
     spark: SparkSession, events: EventsTable, groups: StoredGroups
 ) -> None:
@@ -193,6 +199,7 @@ def test_groups_of_another_events_table_are_not_used(
     assert [row["key"] for row in found.groups.collect()] == ["b"]
 
 
+@pytest.mark.slow
 def test_damaged_groups_are_built_again(
     lake: str, events: EventsTable, groups: StoredGroups, caplog: pytest.LogCaptureFixture
 ) -> None:
