@@ -163,6 +163,9 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         changes |= _advance(known, stored)
     if _confirms(known, outcome):
         changes["looked"] = False
+        if known.looked:
+            # The content was read after it was put. So were older ones that earlier reads found.
+            changes["looked_at"] = max(known.looked_at or event.event_time, event.event_time)
     if (is_found(outcome) and outcome.version) or _is_observed_by_listing(known, stored):
         # The read came after the event, so later than this.
         changes["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)

@@ -115,6 +115,24 @@ def test_another_version_ingested_leaves_content_found_by_reading_unnamed():
     assert not state_of(found, ObjectOutcome(own, "superseded", "already_ingested")).looked
 
 
+def test_content_found_by_an_earlier_read_may_exist_when_that_of_a_later_read_is_confirmed():
+    requests = [ingested(listed(seconds=0), found, looked=True) for found in ("v5", "v7")]
+    # Both reads came long after the requests.
+    fifth, seventh = (
+        replace(
+            build_event(sequence=n, version_id=f"v{n}"),
+            event_time=START + 2 * CLOCK_MARGIN + timedelta(seconds=n),
+        )
+        for n in (5, 7)
+    )
+    confirmed = ObjectOutcome(build_stored(seventh), "superseded", "already_ingested")
+    state = state_of(*requests, confirmed)
+    assert not state.looked
+    assert may_exist(fifth, state)
+    later = replace(seventh, event_time=seventh.event_time + 2 * CLOCK_MARGIN, version_id="v9")
+    assert not may_exist(later, state)
+
+
 def test_listed_content_may_exist_until_its_event_can_no_longer_arrive():
     state = state_of(
         ingested(listed("e2", seconds=2), looked=True), ingested(build_event(sequence=1, etag="e1"))
