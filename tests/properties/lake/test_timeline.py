@@ -39,7 +39,7 @@ class MemoryReader:
         return {instant: {"headwater.requested": instant.requested} for instant in instants}
 
     def count_deletes(self, instant: Instant) -> int:
-        raise NotImplementedError(instant)
+        raise NotImplementedError(instant)  # a count needs rows, and these tests have none
 
 
 @st.composite

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, cast
 
+from headwater.errors import LakeError
 from headwater.lake.table_files import StoredFile
+from headwater.lake.timeline.instants import Instant
 
 LAYOUT = 2
 """The timeline layout version since Hudi 1.0; earlier layouts lack completion times."""
@@ -60,9 +62,10 @@ def divide_files(files: Sequence[StoredFile]) -> Iterator[list[StoredFile]]:
 
 
 def find_day_before(instant: str) -> str:
-    """Return an instant at least a day before: what completed after `instant` was requested since then.
+    """Return an instant at least a day before: rows committed after `instant` were requested since then.
 
-    Empty, which is before all others, for text that is no time.
+    A planned table service may be older; its commit carries nothing of ours. Empty, which is before all
+    others, for text that is no time.
     """
     try:
         # The number before the first instant of a month has the day 00.
@@ -72,8 +75,23 @@ def find_day_before(instant: str) -> str:
         return ""
 
 
-def decode_metadata(content: bytes) -> Metadata:
-    """Decode an action's file, an Avro container with one record. Raises errors of every kind."""
+def decode_metadata(path: str, instant: Instant, content: bytes) -> Metadata | LakeError:
+    """Decode an action's metadata, an Avro container with one record; an error if it is corrupt.
+
+    `path` is the table's.
+    """
+    # Decoding corrupt Avro raises errors of every kind.
+    try:
+        return _decode(content)
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        return LakeError(
+            f"{path}: {instant.action} {instant.requested} cannot be read: {reason}",
+            hint="its file on the timeline is corrupt; Hudi fails on it, too",
+        )
+
+
+def _decode(content: bytes) -> Metadata:
     import fastavro
 
     if not content:

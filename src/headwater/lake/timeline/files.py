@@ -156,18 +156,10 @@ class FileReader:
     def _decode(self, content: bytes | LakeError | None, instant: Instant) -> Metadata | LakeError | None:
         if content is None:
             return None
-        where = f"{self._path}: {instant.action} {instant.requested}"
         if isinstance(content, LakeError):
+            where = f"{self._path}: {instant.action} {instant.requested}"
             return LakeError(f"{where} cannot be read: {content.message}", hint=content.hint)
-        try:
-            return decode_metadata(content)
-        # Decoding corrupt Avro raises errors of every kind.
-        except Exception as error:
-            reason = str(error) or type(error).__name__
-            return LakeError(
-                f"{where} cannot be read: {reason}",
-                hint="its file on the timeline is corrupt; Hudi fails on it, too",
-            )
+        return decode_metadata(self._path, instant, content)
 
     def _read_archive(self, columns: Sequence[str], since: str) -> "Iterator[pa.Table]":
         """Yield the files that may have actions requested since then, in order of request."""

@@ -130,15 +130,10 @@ class JvmReader:
         return {i: self._decode(contents.get((i.requested, i.action), b""), i) for i in instants}
 
     def _decode(self, content: bytes, instant: Instant) -> Mapping[str, str]:
-        # Decoding corrupt Avro raises errors of every kind.
-        try:
-            return dict(decode_metadata(content).get("extraMetadata") or {})
-        except Exception as error:
-            reason = str(error) or type(error).__name__
-            raise LakeError(
-                f"{self._path}: {instant.action} {instant.requested} cannot be read: {reason}",
-                hint="its file in the archive of the timeline is corrupt; Hudi fails on it, too",
-            ) from error
+        metadata = decode_metadata(self._path, instant, content)
+        if isinstance(metadata, LakeError):
+            raise metadata
+        return dict(metadata.get("extraMetadata") or {})
 
     def count_deletes(self, instant: Instant) -> int:
         """See `TimelineReader.count_deletes`."""

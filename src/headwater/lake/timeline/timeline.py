@@ -51,15 +51,20 @@ class Timeline:
     @cached_property
     def archived(self) -> tuple[Instant, ...]:
         """Archived actions in order of request. Reads the times of the complete archive, without metadata."""
-        return tuple(self._iter_archived(""))
+        found = sorted(self._reader.list_archived())
+        return tuple(i for i in found if (i.requested, i.action) not in self._active_names)
+
+    @cached_property
+    def _active_names(self) -> frozenset[tuple[str, str]]:
+        # Archiving writes the archive before it deletes the active files.
+        return frozenset((i.requested, i.action) for i in self.active)
 
     def _iter_archived(self, since: str, completed_after: str = "") -> Iterator[Instant]:
         """Yield archived actions requested at or after a time, and completed after another one.
 
         In order of request; reads them in pieces.
         """
-        # Archiving writes the archive before it deletes the active files.
-        listed = {(i.requested, i.action) for i in self.active}
+        listed = set(self._active_names)
         most = _LISTED_FIRST
         while True:
             found = self._reader.list_archived(since, completed_after, most)
