@@ -122,6 +122,16 @@ def test_archived_commits_have_their_metadata(load: Load, monkeypatch: pytest.Mo
         assert not timeline.has_completed(commit.requested)
 
 
+def test_last_archived_completion(load: Load) -> None:
+    timeline = load(str(FIXTURE_LAKE / "archived"))
+    reader, last = timeline._reader, timeline.list_archived()[-1]
+    assert reader.find_last_archived("") == reader.find_last_archived(last.requested) == last.completed
+    assert reader.find_last_archived("99991231000000000") == ""
+    assert timeline.has_archived("")
+    assert not timeline.has_archived(last.completed)
+    assert load(str(FIXTURE_LAKE / "managed"))._reader.find_last_archived("") == ""
+
+
 def test_archive_is_listed_from_a_time_on_in_pieces(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline = load(str(FIXTURE_LAKE / "archived"))
     reader, whole = timeline._reader, timeline.list_archived()

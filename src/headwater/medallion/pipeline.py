@@ -90,6 +90,7 @@ class DerivedPipeline:
             state.as_of,
             is_same_selection=not state.as_of or state.definition == self._definition,
             count_deletes=timeline.count_deletes,
+            has_archived=timeline.has_archived,
         )
         if plan.kind == "nothing":
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.lake.timeline import Instant, Timeline, timeline
@@ -35,6 +35,9 @@ class MemoryReader:
         self.listed += len(sorted(found)[:most])
         return sorted(found)[:most]
 
+    def find_last_archived(self, since: str) -> str:
+        return max((i.completed for i in self._archived if i.is_commit and i.requested >= since), default="")
+
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:
         return {instant: {"headwater.requested": instant.requested} for instant in instants}
 
@@ -56,6 +59,12 @@ def _format(start: int, action: str, end: int) -> tuple[str, str, str]:
     return str(DAY + start * 10), action, str(DAY + end * 10 + 5)
 
 
+LONG = [Instant(*_format(0, "commit", 3)), Instant(*_format(1, "commit", 2))]
+"""What is archived first completes last."""
+
+
+@example(instants=LONG, share=1.0, sizes=(1, 1), after=2)
+@example(instants=LONG, share=1.0, sizes=(1, 1), after=3)
 @given(
     instants=draw_instants(),
     share=st.floats(0, 1),

@@ -275,6 +275,33 @@ def test_consumer_older_than_the_active_timeline_still_gets_everything(
     assert "reading in full" not in caplog.text
 
 
+def complete_last(path: str) -> str:
+    """As if the oldest active commit had been in progress until now; return the time of its request."""
+    timeline = Path(path, ".hoodie/timeline")
+    oldest, *others = sorted(timeline.glob("[0-9]*_*.commit"))
+    requested = oldest.name.partition("_")[0]
+    last = max(file.name.partition("_")[2] for file in others).partition(".")[0]
+    oldest.rename(timeline / f"{requested}_{int(last) + 1}.commit")
+    return requested
+
+
+def test_commit_in_progress_while_many_others_are_made_and_archived(spark, path, events, monkeypatch):
+    keep_few_commits(monkeypatch)
+    for n in range(1, 9):
+        events.append(capture(n))
+    read_until = events.find_newest()
+    requested = complete_last(path)
+    (late,) = (row["key"] for row in Table(spark, path).read().collect() if row[0] == requested)
+    reader = EventsTable(spark, path)
+    assert read_all(reader, read_until) == [late]
+    other = EventsTable(spark, path)
+    for n in range(9, 16):
+        other.append(capture(n))
+        # Archived before the commits that completed earlier.
+        assert read_all(reader, read_until) == [late, *(f"a/{k}.json" for k in range(9, n + 1))]
+    assert requested in {commit.requested for commit in Table(spark, path).load_timeline().list_archived()}
+
+
 def test_commits_that_are_archived_while_they_are_read(spark, path, events, monkeypatch):
     keep_few_commits(monkeypatch)
     for n in range(1, 5):

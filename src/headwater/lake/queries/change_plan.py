@@ -39,29 +39,33 @@ def plan_changes(
     *,
     is_same_selection: bool,
     count_deletes: Callable[[str, str], int],
+    has_archived: Callable[[str], bool],
 ) -> ChangePlan:
     """Plan the read since `as_of`, the last processed commit, empty for none.
 
     `commits` are those of the active timeline in order of completion. `is_same_selection` is False if the
-    consumer has changed its selection of rows or columns since.
+    consumer has changed its selection of rows or columns since. `has_archived` says whether a commit
+    completed after a time has been archived.
     """
     if not commits:
         return ChangePlan("nothing", as_of, as_of)
     upto = commits[-1].completed
-    if not as_of:
-        return ChangePlan("all", "", upto, True, "none of it has been processed yet")
-    if not is_same_selection:
-        return ChangePlan(
-            "all", as_of, max(as_of, upto), True, "the selection of its rows or columns has changed"
-        )
-    if upto < as_of:
-        return ChangePlan("all", as_of, upto, True, "the table is older than the last processed commit")
     new = [commit for commit in commits if commit.completed > as_of]
-    if not new:
+    if not as_of:
+        reason = "none of it has been processed yet"
+    elif not is_same_selection:
+        upto, reason = max(as_of, upto), "the selection of its rows or columns has changed"
+    elif upto < as_of:
+        reason = "the table is older than the last processed commit"
+    elif not new:
         return ChangePlan("nothing", as_of, as_of)
-    if all(commit.completed != as_of for commit in commits):
+    elif all(commit.completed != as_of for commit in commits):
         # Archived, or removed by a restore, whose rows no later commit reports.
-        return ChangePlan("all", as_of, upto, True, "the last processed commit is no longer on the timeline")
-    if any(commit.action == "replacecommit" for commit in new):
-        return ChangePlan("all", as_of, upto, True, "a commit replaced whole file groups")
-    return ChangePlan("changes", as_of, upto, count_deletes(as_of, upto) > 0)
+        reason = "the last processed commit is no longer on the timeline"
+    elif has_archived(as_of):
+        reason = "a commit that was in progress for long has been archived"
+    elif any(commit.action == "replacecommit" for commit in new):
+        reason = "a commit replaced whole file groups"
+    else:
+        return ChangePlan("changes", as_of, upto, count_deletes(as_of, upto) > 0)
+    return ChangePlan("all", as_of, upto, True, reason)

@@ -82,6 +82,11 @@ class FileReader:
                 break
         return found
 
+    def find_last_archived(self, since: str) -> str:
+        """See `TimelineReader.find_last_archived`."""
+        rows = (row for table in self._read_archive(NAME_COLUMNS, since) for row in table.to_pylist())
+        return max((i.completed for i in map(_build_archived, rows) if i.is_commit), default="")
+
     def read_extra_metadata(self, instants: Sequence[Instant]) -> dict[Instant, Mapping[str, str]]:
         """See `TimelineReader.read_extra_metadata`."""
         return {i: dict(m.get("extraMetadata") or {}) for i, m in self._read_readable(instants).items()}

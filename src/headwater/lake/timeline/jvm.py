@@ -24,7 +24,7 @@ from headwater.lake.timeline.file_layout import (
     parse_manifest,
     select_files,
 )
-from headwater.lake.timeline.instants import Instant, State, find_just_before
+from headwater.lake.timeline.instants import WRITES, Instant, State, find_just_before
 from headwater.lake.timeline.timeline import Timeline
 
 _INSTANT_TEXT = re.compile(r"(\d+)(?:__(\d+))?__(\w+?)__(REQUESTED|INFLIGHT|COMPLETED)\]")
@@ -35,18 +35,22 @@ _ARCHIVE_SCHEMA = "instantTime string, completionTime string, action string, met
 _INSTANT_FILES = (".requested", ".inflight", "commit")
 
 
-def load_timeline(spark: SparkSession, path: str) -> Timeline:
-    """Return the timeline of the table at `path`, which is loaded on first access."""
-    return Timeline(JvmReader(spark, path))
+def load_timeline(spark: SparkSession, path: str, known: dict[str, str] | None = None) -> Timeline:
+    """Return the timeline of the table at `path`, which is loaded on first access.
+
+    `known` keeps what the files of the archive contain from one timeline of the table to the next.
+    """
+    return Timeline(JvmReader(spark, path, known))
 
 
 class JvmReader:
     """A `TimelineReader` in the JVM."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, known: dict[str, str] | None = None) -> None:
         self._spark = spark
         self._java = connect(spark)
         self._path = path
+        self._last_by_file = {} if known is None else known
 
     def exists(self) -> bool:
         """See `TimelineReader.exists`."""
@@ -94,6 +98,30 @@ class JvmReader:
             if len(found) == most:
                 break
         return sorted(found)
+
+    def find_last_archived(self, since: str) -> str:
+        """See `TimelineReader.find_last_archived`."""
+        with explained_lake(self._path):
+            if not self._has_archive_files:
+                listed = _list_instants(self._archived, archived=True)
+                return max((i.completed for i in listed if i.is_commit), default="")
+            manifest, known = self._read_manifest(), self._last_by_file
+            # Hudi never changes a file: it adds small ones, and merges them into others.
+            for name in known.keys() - {file.name for file in manifest}:
+                known.pop(name, None)
+            files = select_files(manifest, since)
+            found = {file.name: last for file in files if (last := known.get(file.name)) is not None}
+            missing = [file for file in files if file.name not in found]
+            if missing:
+                found |= self._find_last_by_file(missing)
+                known |= found
+            return max(found.values(), default="")
+
+    def _find_last_by_file(self, files: Sequence[StoredFile]) -> dict[str, str]:
+        rows = self._read_archive(files, NAME_COLUMNS).where(F.col("action").isin(*WRITES))
+        last = rows.groupBy(F.input_file_name()).agg(F.max("completionTime")).collect()
+        found = {str(row[0]).rpartition("/")[2]: row[1] or "" for row in last}
+        return {file.name: found.get(file.name, "") for file in files}
 
     def _read_archive(self, files: Sequence[StoredFile], columns: Sequence[str]) -> DataFrame:
         paths = [f"{self._archive_folder}/{file.path}" for file in files]
@@ -171,13 +199,15 @@ class JvmReader:
         return TableProperties(self.read_properties()).read_number("layout_version", 0) == LAYOUT
 
     def _list_archive_files(self, since: str, until: str = "") -> list[StoredFile]:
+        return select_files(self._read_manifest(), since, until)
+
+    def _read_manifest(self) -> list[StoredFile]:
         """List the current files, which Hudi replaces when it archives more."""
         version = read_file_if_there(self._spark, f"{self._archive_folder}/{VERSION_FILE}")
         name = find_manifest(version or b"")
         if name is None:
             return []
-        manifest = parse_manifest(read_file(self._spark, f"{self._archive_folder}/{name}"))
-        return select_files(manifest, since, until)
+        return parse_manifest(read_file(self._spark, f"{self._archive_folder}/{name}"))
 
     @cached_property
     def _archived(self) -> Any:

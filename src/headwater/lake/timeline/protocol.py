@@ -35,6 +35,13 @@ class TimelineReader(Protocol):
         """
         ...
 
+    def find_last_archived(self, since: str) -> str:
+        """Return the latest completion time of archived writes; empty for none.
+
+        Complete for writes requested at or after `since`; may include older ones.
+        """
+        ...
+
     def read_extra_metadata(self, instants: Sequence[Instant]) -> Mapping[Instant, Mapping[str, str]]:
         """Read the extra metadata of completed writes, active or archived."""
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import islice
 
 from headwater.lake.timeline.file_layout import find_day_before
@@ -106,7 +106,7 @@ class Timeline:
     def has_completed(self, completed: str) -> bool:
         """True if the table still contains a write with this completion time; False without a table.
 
-        Reads the archive only for a time before the active timeline.
+        Reads the archive only if it has a write completed then or later.
         """
         if not self.exists():
             return False
@@ -128,28 +128,43 @@ class Timeline:
 
     def list_in_progress(self, completed: str) -> list[Commit]:
         """Return the writes requested up to a completion time that completed then or later."""
-        active = self.completed_writes
-        found = [i for i in active if i.requested <= completed <= i.completed]
-        if not active or completed < active[0].completed:
-            before = find_just_before(completed)
-            for instant in self._iter_archived(find_day_before(completed), before):
-                if instant.requested > completed:
-                    break
-                if instant.is_commit:
-                    found.append(instant)
+        found = [i for i in self.completed_writes if i.requested <= completed <= i.completed]
+        for instant in self._iter_archived_after(find_just_before(completed)):
+            if instant.requested > completed:
+                break
+            if instant.is_commit:
+                found.append(instant)
         return [instant.commit for instant in found]
 
+    def has_archived(self, after: str) -> bool:
+        """True if a write completed after that time has been archived."""
+        return any(instant.is_commit for instant in self._iter_archived_after(after))
+
+    def _iter_archived_after(self, after: str) -> Iterator[Instant]:
+        """Yield archived actions completed after that time, in order of request."""
+        since = find_day_before(after)
+        # Hudi archives in order of request: a write that was in progress for long is archived as soon as it
+        # has completed, after many that are still active.
+        if after >= self._reader.find_last_archived(since):
+            return
+        newest = max((i.requested for i in self.active), default="")
+        for instant in self._iter_archived(since, after):
+            # Archived since the active actions were listed: others may have completed before it.
+            if newest and instant.requested > newest:
+                return
+            yield instant
+
     def _iter_writes(self, after: str) -> Iterator[Instant]:
-        active = self.completed_writes
-        waiting: list[tuple[str, Instant]] = []
-        if not active or after < active[0].completed:
-            for instant in self._iter_archived(find_day_before(after), after):
-                # What is requested later completes later.
-                while waiting and waiting[0][0] <= instant.requested:
-                    yield heappop(waiting)[1]
-                if instant.is_commit:
-                    heappush(waiting, (instant.completed, instant))
-        yield from sort_by_completion([*(i for _, i in waiting), *(i for i in active if i.completed > after)])
+        active = [i for i in self.completed_writes if i.completed > after]
+        waiting: list[tuple[str, Instant]] = [(i.completed, i) for i in active]
+        heapify(waiting)
+        for instant in self._iter_archived_after(after):
+            # What is requested later completes later.
+            while waiting and waiting[0][0] <= instant.requested:
+                yield heappop(waiting)[1]
+            if instant.is_commit:
+                heappush(waiting, (instant.completed, instant))
+        yield from sort_by_completion(i for _, i in waiting)
 
     def read_extra_metadata(self, commit: Commit) -> Mapping[str, str]:
         """Return the metadata of an active commit in Hudi's form."""
@@ -171,7 +186,7 @@ class Timeline:
     def iter_metadata(self, after: str) -> Iterator[tuple[Commit, Mapping[str, str]]]:
         """Yield commits completed after that time with their metadata, in order of completion.
 
-        Reads the archive, piece by piece, only if `after` is before the active timeline.
+        Reads the archive, piece by piece, only if it has a commit completed after that time.
         """
         behind = self._iter_writes(after)
         while some := list(islice(behind, _READ_AT_ONCE)):

@@ -100,6 +100,7 @@ class Indexer:
             self._state.as_of if self._state else "",
             is_same_selection=self._state is not None and self._state.selection == selection,
             count_deletes=timeline.count_deletes,
+            has_archived=timeline.has_archived,
         )
         if plan.kind == "nothing":
             return None

@@ -13,14 +13,27 @@ class Commit:
     action: str = "commit"
 
 
-def plan(*commits: Commit, as_of: str, same: bool = True, deletes: int = 0) -> ChangePlan:
-    return plan_changes(commits, as_of, is_same_selection=same, count_deletes=lambda *_: deletes)
+def plan(*commits: Commit, as_of: str, same: bool = True, deletes: int = 0, archived: str = "") -> ChangePlan:
+    return plan_changes(
+        commits,
+        as_of,
+        is_same_selection=same,
+        count_deletes=lambda *_: deletes,
+        has_archived=lambda after: archived > after,
+    )
 
 
 def test_only_newer_commits_are_read() -> None:
     found = plan(Commit("1"), Commit("2"), Commit("3"), as_of="1")
     assert (found.kind, found.after, found.upto, found.has_deletes) == ("changes", "1", "3", False)
     assert plan(Commit("1"), Commit("2"), as_of="1", deletes=1).has_deletes
+
+
+def test_an_archived_commit_that_completed_later_is_not_left_out() -> None:
+    commits = Commit("4"), Commit("5")
+    assert plan(*commits, as_of="4", archived="3").kind == "changes"
+    found = plan(*commits, as_of="4", archived="5")
+    assert (found.kind, "has been archived" in found.reason) == ("all", True)
 
 
 @pytest.mark.parametrize("commits", [(), (Commit("1"),), (Commit("1"), Commit("2"))])
