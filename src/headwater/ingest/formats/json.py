@@ -1,6 +1,7 @@
 """JSON lines, and whole documents with option `multiLine`."""
 
 from collections.abc import Sequence
+from operator import methodcaller
 
 from headwater.errors import ObjectUnreadableError
 from headwater.ingest.formats.json_values import iter_documents, mark_lone_surrogates
@@ -11,6 +12,8 @@ from headwater.ingest.formats.text_lines import JAVA_BLANKS, decode_text, split_
 
 DOCUMENT_BORDERS = ("}{", "} {")
 """Possible borders between two documents of a line; inside a string they are text."""
+
+_MAY_BE_ARRAY = methodcaller("startswith", ("[", " ", "\t"))
 
 
 class JsonFormat:
@@ -38,12 +41,12 @@ def _read_records(source: ObjectData, options: ReaderOptions) -> tuple[Sequence[
         return range(1, len(documents) + 1), documents
     lines = split_lines(text, options.separator("lineSep", default=""))
     may_have_several = any(sign in text for sign in DOCUMENT_BORDERS)
-    if may_have_several or any(_is_array(line) for line in lines):
+    if may_have_several or any(map(_is_array, filter(_MAY_BE_ARRAY, lines))):
         expanded = [_expand(source.uri, line) for line in lines]
         if any(_is_array(line) or len(found) > 1 for line, found in zip(lines, expanded, strict=True)):
             records = [record for found in expanded for record in found]
             return range(1, len(records) + 1), records
-    if all(line and not line.isspace() for line in lines):
+    if all(lines) and not any(map(str.isspace, lines)):
         return range(1, len(lines) + 1), lines
     numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip(JAVA_BLANKS)]
     return [n for n, _ in numbered], [line for _, line in numbered]

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Generator, Iterator, Sequence
+from itertools import repeat
+from operator import contains
 from typing import Any
 
 from headwater.errors import ObjectUnreadableError
@@ -46,6 +48,8 @@ _NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
 
 def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:
     """Mark records with a lone surrogate, which Spark would replace with a question mark."""
+    if not any(map(contains, texts, repeat("\\u"))):
+        return texts
     marked = {at: UNDECODABLE + text for at, text in enumerate(texts) if _has_lone_surrogate(text)}
     return [marked.get(at, text) for at, text in enumerate(texts)] if marked else texts
 

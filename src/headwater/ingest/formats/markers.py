@@ -4,6 +4,8 @@ A marker is two Unicode noncharacters, which exchanged text never contains.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
+from operator import contains
 
 MARKER = "\uffff"
 """The first character of every marker."""
@@ -30,18 +32,18 @@ UNDECODED = "\udcff"
 
 def mark_undecodable(texts: Sequence[str]) -> Sequence[str]:
     """Mark texts with undecodable bytes, which U+FFFD replaces."""
-    if not any(UNDECODED in text for text in texts):
+    if not any(map(contains, texts, repeat(UNDECODED))):
         return texts
     return [UNDECODABLE + text.replace(UNDECODED, "\ufffd") if UNDECODED in text else text for text in texts]
 
 
 def mark_oversize(texts: Sequence[str], limit: int) -> Sequence[str]:
     """Mark texts of more than `limit` bytes, and shorten them: Spark would need several times their size."""
-    if not any(_is_oversize(text, limit) for text in texts):
+    # A character has at most four bytes.
+    if max(map(len, texts), default=0) <= limit // 4:
         return texts
     return [OVERSIZE + text[:KEPT_CHARS] if _is_oversize(text, limit) else text for text in texts]
 
 
 def _is_oversize(text: str, limit: int) -> bool:
-    # A character has at most four bytes.
     return len(text) > limit // 4 and len(text.encode("utf-8", "surrogatepass")) > limit

@@ -11,10 +11,11 @@ HANDFUL_BYTES = 1024 * 1024
 
 _MOST_OBJECTS = 500
 _MOST_BYTES = 64 * 1024 * 1024
+_MOST_WRITTEN_BYTES = 128 * 1024 * 1024
 _LEAST_OBJECTS = 32
 _LEAST_BYTES = 1024 * 1024
 _LEAST_ROWS = 2_000
-_MOST_ROWS = 250_000
+_MOST_ROWS = 500_000
 
 _PACKED_FORMATS = frozenset({"parquet", "orc", "avro"})
 _UNPACKED = 4
@@ -46,12 +47,13 @@ class FetchWork:
     def count_tasks(self, cores: int) -> int:
         """Return the number of tasks: one for each core, if each has enough work; more for large batches.
 
-        A task with less work takes longer to start than to fetch, and the driver starts all of them.
+        A task with less work takes longer to start than to fetch, and the driver starts all of them. If there
+        are more tasks than cores, each core has as many.
         """
         needed = max(math.ceil(self.objects / _MOST_OBJECTS), math.ceil(self.bytes / _MOST_BYTES), 1)
         least = 1 if self.is_heavy else _LEAST_OBJECTS
         useful = max(math.ceil(self.objects / least), math.ceil(self.bytes / _LEAST_BYTES))
-        return max(needed, min(cores, useful))
+        return _fill_cores(max(needed, min(cores, useful)), cores)
 
 
 def count_write_tasks(rows: int, size: int, cores: int) -> int:
@@ -60,5 +62,10 @@ def count_write_tasks(rows: int, size: int, cores: int) -> int:
     By default, each row of a small batch is a task of its own if there are enough cores. Hudi caches the rows
     of a task as one block, and each core holds one in memory.
     """
-    needed = max(math.ceil(rows / _MOST_ROWS), math.ceil(size / _MOST_BYTES), 1)
-    return max(needed, min(cores, math.ceil(rows / _LEAST_ROWS)))
+    needed = max(math.ceil(rows / _MOST_ROWS), math.ceil(size / _MOST_WRITTEN_BYTES), 1)
+    return _fill_cores(max(needed, min(cores, math.ceil(rows / _LEAST_ROWS))), cores)
+
+
+def _fill_cores(tasks: int, cores: int) -> int:
+    """Round up to a multiple of the cores, so that none is idle while the last tasks run."""
+    return tasks if tasks <= cores else math.ceil(tasks / cores) * cores

@@ -31,6 +31,8 @@ def scan(*texts: str, ignored: tuple[str, ...] = ()) -> ScannedTexts:
         '{"id": null, "new": null, "also": {}, "or": []}',
         '{"raw": {"anything": {"goes": 1}}}',
         '{"at": [{"zip": 1}], "items": {"new": 1}}',
+        '{"by_day": [1]}',
+        '{"by_day": [["mon", {"m": 1}], {"m": 1}]}',
         "no json",
         '{"id": 1',
         "[]",

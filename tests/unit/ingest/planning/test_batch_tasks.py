@@ -25,7 +25,8 @@ def test_driver_fetches_a_handful_of_small_objects(objects: int, size: int, expe
         (10_000, 1_000, 100, 100),
         (100_000, 1_000, 100, 200),
         (10, 100 * MB, 4, 4),
-        (10, 10_000 * MB, 4, 157),
+        (10, 10_000 * MB, 4, 160),
+        (10, 191 * MB, 2, 4),
         (1, 0, 100, 1),
     ],
 )
@@ -50,7 +51,7 @@ def test_rows_are_written_by_tasks_with_enough_of_them(rows: int, cores: int, ex
 
 @pytest.mark.parametrize(
     ("rows", "size", "cores", "expected"),
-    [(10, 64 * MB, 2, 1), (375_000, 1_500 * MB, 2, 24), (1_000_000, 0, 2, 4), (1_000_000, 0, 100, 100)],
+    [(10, 128 * MB, 2, 1), (375_000, 1_500 * MB, 2, 12), (1_000_000, 0, 2, 2), (1_000_000, 0, 100, 100)],
 )
 def test_no_task_writes_more_than_a_core_has_memory_for(
     rows: int, size: int, cores: int, expected: int
