@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from headwater.config.environment import read_environment, temporary_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
+from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.jvm import is_context_stopped, start_jvm
 from headwater.lake.prerequisites.prepared_start import PreparedStart
@@ -67,7 +68,13 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
     python = choose_python(start.settings, environ, sys.executable)
     # PySpark starts the JVM with the process environment and has no other option to select a Java. It reads
     # the Python of its workers only from there, too.
-    variables = {"JAVA_HOME": java_home, "PYSPARK_PYTHON": python, **start.environment}
+    arenas = environ.get(ARENAS_VARIABLE, ARENAS)
+    variables = {
+        "JAVA_HOME": java_home,
+        "PYSPARK_PYTHON": python,
+        ARENAS_VARIABLE: arenas,
+        **start.environment,
+    }
     with temporary_environment(variables), _output_to(log_file):
         try:
             start_jvm(conf)

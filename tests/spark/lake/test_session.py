@@ -1,8 +1,11 @@
 """What a session is started with."""
 
+import os
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 
 
 def test_temporary_files_of_the_jvm_are_in_a_folder_of_this_process(spark: SparkSession) -> None:
@@ -11,3 +14,9 @@ def test_temporary_files_of_the_jvm_are_in_a_folder_of_this_process(spark: Spark
     assert folder.is_dir()
     assert folder.parent.name.startswith("headwater-")
     assert (folder.parent / f"{folder.name}.lock").exists()
+
+
+def test_threads_of_the_jvm_share_the_memory_that_they_have_freed(spark: SparkSession) -> None:
+    assert spark.sparkContext._jvm is not None
+    found = spark.sparkContext._jvm.java.lang.System.getenv(ARENAS_VARIABLE)
+    assert found == os.environ.get(ARENAS_VARIABLE, ARENAS)

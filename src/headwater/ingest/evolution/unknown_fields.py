@@ -1,7 +1,7 @@
 """Finds fields without a column, in records of JSON text and in rows. Runs in executors.
 
 Most records have nothing to report, which takes about a microsecond to know; only the others are read by a
-decoder that tells a name that occurs twice.
+decoder that notices a name that occurs twice.
 """
 
 import base64

@@ -27,7 +27,7 @@ _LOADING = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536")
 # A killed process leaves the state before its last `put`, or after it.
 _KEPT = ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL")
 # In KiB, for each table: what it does not hold, the operating system does as far as there is room.
-_CACHE = "cache_size = -4096"
+_CACHE = "cache_size = -1024"
 _TABLES = (
     "CREATE TABLE states (object_id TEXT NOT NULL, state TEXT NOT NULL)",
     "CREATE TABLE included (watermark TEXT NOT NULL)",

@@ -101,6 +101,9 @@ _SPARK_SETTINGS = {
     **{f"spark.hadoop.{name}": value for name, value in NEEDED_HADOOP_SETTINGS.items()},
     # Batches are small and frequent: without garbage collection on the driver, shuffle files accumulate.
     "spark.cleaner.periodicGC.interval": "10min",
+    # Three tables have about 220 generated classes. With Spark's default of 100, most batches compile some
+    # of them again.
+    "spark.sql.codegen.cache.maxEntries": "1000",
 }
 
 _S3A_SETTINGS = {
