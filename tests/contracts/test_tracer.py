@@ -1,5 +1,6 @@
 """What a run relies on in every tracer: ids, parents, attributes, links, errors, and what is never sent."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,3 +145,16 @@ def test_a_step_may_begin_after_the_end_of_its_parent_and_only_its_first_end_cou
     found = close()
     assert found["delete"].ids[1] == root.span_id
     assert found["delete"].times == (3, 4)
+
+
+def test_the_library_stays_silent_when_another_one_configures_the_log() -> None:
+    library = logging.getLogger("opentelemetry")
+    with open_opentelemetry() as (_, close):
+        handlers = list(library.handlers)
+        # As `logging.config.dictConfig` does, which uvicorn calls.
+        for handler in handlers:
+            handler.close()
+        assert (library.handlers, library.propagate) == (handlers, False)
+        close()
+    # Tracers of other tests may still wait for their collectors.
+    assert library.handlers == handlers[:-1]

@@ -47,7 +47,7 @@ class OpenTelemetryTracer:
         )
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer(_NAME, version)
-        self._log.open()
+        self._log.attach()
 
     def start(self, name: str, began: int) -> "OpenTelemetrySpan":
         """See `Tracer.start`."""
@@ -61,7 +61,7 @@ class OpenTelemetryTracer:
         closing.join(seconds)
         if closing.is_alive():
             return False
-        self._log.close()
+        self._log.detach()
         return True
 
 
@@ -154,7 +154,7 @@ class _LibraryLog(logging.Handler):
         super().__init__(logging.WARNING)
         self._texts: list[str] = []
 
-    def open(self) -> None:
+    def attach(self) -> None:
         """Receive the warnings, instead of the root logger."""
         logger = logging.getLogger(_LIBRARY_LOG)
         logger.addHandler(self)
@@ -170,9 +170,12 @@ class _LibraryLog(logging.Handler):
         texts, self._texts = self._texts, []
         return texts[0] if texts else ""
 
-    def close(self) -> None:
-        """Leave the warnings to the root logger again, unless another tracer is open."""
+    def detach(self) -> None:
+        """Leave the warnings to the root logger again, unless another tracer is open.
+
+        Not `close`, which `logging.config` calls for every handler of the process.
+        """
         logger = logging.getLogger(_LIBRARY_LOG)
         logger.removeHandler(self)
         logger.propagate = not any(isinstance(one, _LibraryLog) for one in logger.handlers)
-        super().close()
+        self.close()
