@@ -34,7 +34,6 @@ from headwater.ingest.record_source import RecordSource
 from headwater.ingest.rejects import QuarantineRejects
 from headwater.ingest.rows import HudiRows, RowParts
 from headwater.ingest.writing.stored_contents import StoredContents
-from headwater.lake.allocator import limit_arenas
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import (
@@ -106,7 +105,6 @@ class App:
             set_hadoop_settings(self._given_spark, NEEDED_HADOOP_SETTINGS)
             return self._given_spark
         java = find_java(self.environ)
-        limit_arenas(self.environ)
         spark = build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
         _relax_garbage_collection()
         return spark

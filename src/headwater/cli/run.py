@@ -113,6 +113,10 @@ def run_app(
     address: "ListenAddress | None" = None,
 ) -> "RunReport":
     """Check, wire and run; after SIGHUP, continue with what `load` returns. Raises `HeadwaterError`."""
+    from headwater.config.environment import read_environment
+    from headwater.lake.allocator import limit_arenas
+
+    limit_arenas(read_environment())
     stop, reload = threading.Event(), threading.Event()
     on_hangup = None if once else reload.set
     # Before the imports, which take a second: a signal during them must also end the run in order.

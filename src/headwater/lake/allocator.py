@@ -11,7 +11,7 @@ _M_ARENA_MAX = -8
 
 
 def limit_arenas(environ: Mapping[str, str]) -> None:
-    """Let all threads of this process share two arenas; call it before there are many threads.
+    """Let all threads of this process share two arenas; call it before there are others.
 
     glibc gives them up to eight arenas for each core, and an arena keeps most of what its threads have freed:
     a run of three tables kept 40 MB after half an hour, and ever more. `MALLOC_ARENA_MAX` has priority. Other
