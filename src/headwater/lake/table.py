@@ -49,11 +49,11 @@ class Table:
         self._warned = False
         self._lock: Mapping[str, str] | None = None
         self._strategies: dict[str, str] = {}
-        self._archive: dict[str, str] = {}
+        self._last_by_archive_file: dict[str, str] = {}
 
     def load_timeline(self) -> Timeline:
         """Load the current timeline."""
-        return load_timeline(self.spark, self.path, self._archive)
+        return load_timeline(self.spark, self.path, self._last_by_archive_file)
 
     def write(self, frame: DataFrame, options: WriteOptions) -> None:
         """Commit the rows of a frame. Raises `LakeError`; then no row of `frame` is visible.

@@ -35,22 +35,23 @@ _ARCHIVE_SCHEMA = "instantTime string, completionTime string, action string, met
 _INSTANT_FILES = (".requested", ".inflight", "commit")
 
 
-def load_timeline(spark: SparkSession, path: str, known: dict[str, str] | None = None) -> Timeline:
+def load_timeline(spark: SparkSession, path: str, last_by_file: dict[str, str] | None = None) -> Timeline:
     """Return the timeline of the table at `path`, which is loaded on first access.
 
-    `known` keeps what the files of the archive contain from one timeline of the table to the next.
+    `last_by_file` keeps the latest completion in each file of the archive from one timeline of the table to
+    the next, so that only new files are read.
     """
-    return Timeline(JvmReader(spark, path, known))
+    return Timeline(JvmReader(spark, path, last_by_file))
 
 
 class JvmReader:
     """A `TimelineReader` in the JVM."""
 
-    def __init__(self, spark: SparkSession, path: str, known: dict[str, str] | None = None) -> None:
+    def __init__(self, spark: SparkSession, path: str, last_by_file: dict[str, str] | None = None) -> None:
         self._spark = spark
         self._java = connect(spark)
         self._path = path
-        self._last_by_file = {} if known is None else known
+        self._last_by_file = {} if last_by_file is None else last_by_file
 
     def exists(self) -> bool:
         """See `TimelineReader.exists`."""
