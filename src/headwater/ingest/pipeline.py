@@ -41,8 +41,6 @@ from headwater.observability.tracing.traces import span
 from headwater.sources.object_store import ObjectRef
 
 _UNAVAILABLE_ATTEMPTS = 3
-# This many outcomes without rows get their own commit: until then, they are kept in memory.
-_MANY_UNCOMMITTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +93,14 @@ class TablePipeline(Generic[ReadT]):
         started = time.monotonic()
         page = self._ports.events.read_after(self.position, self._ports.objects.most_objects)
         if page.end == self.position and not page.events:
-            self._ledger.write_due()
+            self._save_due()
             return None
         self._ports.rows.check_backlog()
         with span("plan", events=len(page.events)):
             plan = self._plan(page)
         outcomes, committed = self._apply(plan)
         self._position = plan.batch.end
-        if self._ledger.uncommitted >= _MANY_UNCOMMITTED:
-            self._save_checkpoint()
-        self._ledger.write_due()
+        self._save_due()
         more = plan.batch.more or page.more
         return self._build_result(plan, outcomes, committed, time.monotonic() - started, more)
 
@@ -122,6 +118,11 @@ class TablePipeline(Generic[ReadT]):
 
     def _decide(self, events: Sequence[StoredEvent], states: Mapping[str, LedgerEntry]) -> Sequence[Decision]:
         return fold(events, states, self._rules.fold)
+
+    def _save_due(self) -> None:
+        if self._ledger.is_commit_due:
+            self._save_checkpoint()
+        self._ledger.write_due()
 
     def save_checkpoint(self) -> bool:
         """Commit the offset if it is ahead by events without rows; write the ledger, and close its copy."""

@@ -77,12 +77,21 @@ def sort_records(records: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps(record, sort_keys=True, default=str) for record in records)
 
 
+def leave_files_out(records: list[dict[str, Any]]) -> list[str]:
+    """The records without the names of their files: a state of the past is read from other files."""
+    named = "_hoodie_file_name"
+    return sort_records([{name: row[name] for name in row if name != named} for row in records])
+
+
 def back_up_busy_run(pipeline: Pipeline, where: tuple[str, ...]) -> dict[str, Any]:
     """Back up twice while a run ingests and cleans; return what the second one reports."""
     running = pipeline.start("run")
     with keep_changing(pipeline):
         timeline = pipeline.path_of("shop") / ".hoodie/timeline"
         running.wait_until(lambda: len(list(timeline.glob("*_*.clean"))) > 1, "cleans of the shop", 600)
+        # A run writes the ledger every 16 commits or 30 seconds: a quick machine has cleaned before.
+        ledger = pipeline.path_of("ledger") / ".hoodie/timeline"
+        running.wait_until(lambda: any(ledger.glob("*_*.*commit")), "a commit of the ledger", 60)
         pipeline.command("backup", *where, timeout=400).expect(0)
         done: dict[str, Any] = pipeline.read_json("backup", *where)
         running.signal(signal.SIGTERM)
@@ -104,7 +113,10 @@ def assert_equals_bucket(pipeline: Pipeline) -> None:
 def test_a_lake_restored_from_a_backup_of_a_busy_run_catches_up_with_the_bucket(
     emulator: EmulatorSession, tmp_path: Path
 ) -> None:
-    pipeline = Pipeline(emulator, tmp_path, TABLES, capture={"batch_seconds": 0.5})
+    # The notifications of the last objects went to the lost lake: however young, no other will come.
+    pipeline = Pipeline(
+        emulator, tmp_path, TABLES, capture={"batch_seconds": 0.5}, reconcile={"settle_seconds": 0}
+    )
     bucket = f"backup-{uuid.uuid4().hex[:12]}"
     emulator.clients.s3.create_bucket(Bucket=bucket)
     where = (f"s3://{bucket}/lakes/one", "--endpoint", emulator.endpoint, "--region", REGION)
@@ -121,7 +133,7 @@ def test_a_lake_restored_from_a_backup_of_a_busy_run_catches_up_with_the_bucket(
     pipeline.write_config()
     assert "headwater reconcile" in pipeline.read_json("restore", *where)["next"][0]
     for name, rows in past.items():
-        assert sort_records(pipeline.sql(f"select * from {name}")) == sort_records(rows), name
+        assert leave_files_out(pipeline.sql(f"select * from {name}")) == leave_files_out(rows), name
     for name in ("shop", "names"):
         versions = {(row["product"], row["round"]) for row in pipeline.records(name)}
         assert versions

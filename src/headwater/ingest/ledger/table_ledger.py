@@ -30,6 +30,10 @@ _EVENTS_A_PAGE = 20_000
 _FLUSH_OUTCOMES = 5_000
 _FLUSH_COMMITS = 16
 _FLUSH_SECONDS = 30.0
+# Outcomes without rows wait for the next commit with rows. The first limit that is reached commits them on
+# their own: they are kept in memory, and until they are committed, the table seems to lag behind its events.
+_UNCOMMITTED_OUTCOMES = 10_000
+_UNCOMMITTED_SECONDS = 30.0
 # A copy that is further behind is rebuilt: it takes microseconds per object, a commit milliseconds.
 _FOLLOWED_COMMITS = 500
 
@@ -69,6 +73,7 @@ class TableLedger:
         self._groups: list[Group] = [Group()]
         self._recent: defaultdict[str, list[ObjectOutcome]] = defaultdict(list)
         self._position: Position | None = None
+        self._uncommitted_since: float | None = None
         self._unwritten_since: float | None = None
         self._has_unconfirmed = False
 
@@ -93,15 +98,20 @@ class TableLedger:
     def record(self, outcomes: Sequence[ObjectOutcome]) -> None:
         """Record the outcomes of a completed batch, in the order of each object's events."""
         self._load()
+        if outcomes and self._uncommitted_since is None:
+            self._uncommitted_since = self._clock()
         self._groups[-1].outcomes += outcomes
         for outcome in outcomes:
             self._recent[outcome.stored.event.object_id].append(outcome)
             self._has_unconfirmed = self._has_unconfirmed or _is_unnamed(outcome)
 
     @property
-    def uncommitted(self) -> int:
-        """The number of outcomes that no commit carries yet."""
-        return len(self._groups[-1].outcomes)
+    def is_commit_due(self) -> bool:
+        """True if outcomes that no commit carries yet should not wait for one with rows."""
+        if self._uncommitted_since is None:
+            return False
+        is_many = len(self._groups[-1].outcomes) >= _UNCOMMITTED_OUTCOMES
+        return is_many or self._clock() - self._uncommitted_since >= _UNCOMMITTED_SECONDS
 
     def build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
         """Return metadata for the next commit: outcomes that no commit carries yet, and `outcomes`."""
@@ -112,6 +122,7 @@ class TableLedger:
     def note_commit(self, position: Position) -> None:
         """Record that the commit with `build_metadata` is completed; `position` is its checkpoint."""
         self._groups.append(Group())
+        self._uncommitted_since = None
         self._position = position
         if self._unwritten_since is None:
             self._unwritten_since = self._clock()
