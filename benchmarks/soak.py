@@ -2,9 +2,10 @@
 
 Twenty changes a second go to an S3 emulator whose bucket notifies a queue: seven of ten put a new object, two
 overwrite one, one removes one. `headwater run` keeps three tables: a merge, a mirror and an append. Every ten
-seconds it notes the memory of Python and of the JVM that no file backs, open files, threads, temporary files
-and the lag. Each result is a line fitted to what was noted after the warm-up: value after an hour, floor at
-the beginning. Exit code 1: something grows, or a table differs from the bucket.
+seconds it notes the memory of Python and of the JVM that no file backs, open files, threads, the lag, and
+temporary files that are older than a minute, which no batch uses any more. Each result is a line fitted to
+what was noted after the warm-up: value after an hour, floor at the beginning. Exit code 1: something grows,
+or a table differs from the bucket.
 """
 
 import argparse
@@ -29,6 +30,8 @@ from benchmarks.rig.processes import find_free_port, list_family, read_own_bytes
 
 A_SECOND = 20
 SAMPLE_SECONDS = 10.0
+LEFT_SECONDS = 60.0
+"""A temporary file of this age is left over: batches take seconds."""
 _START_SECONDS = 180
 _DRAIN_SECONDS = 300
 TABLES = {
@@ -207,7 +210,9 @@ def _count(pid: int, name: str) -> int:
 
 def _measure(path: Path) -> int:
     try:
-        return path.stat().st_size if path.is_file() else 0
+        found = path.stat()
+        is_left = path.is_file() and time.time() - found.st_mtime > LEFT_SECONDS
+        return found.st_size if is_left else 0
     except OSError:
         return 0
 

@@ -18,10 +18,8 @@ TESTS = Path(__file__).parent
 RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 
 # JVMs of tests live for seconds: what a thorough compiler and a parallel collector do first never pays here.
-# Measured: a third of the time of tests/spark. Processes that tests start inherit it. The code cache keeps
-# its usual size: that of one compiler (48 MB) is full after half a minute of a run, which ends the JVM.
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
+# Measured: a third of the time of tests/spark. Processes that tests start inherit it.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Logs of the JVMs of tests, and of the processes that tests start.
 os.environ.setdefault("XDG_STATE_HOME", tempfile.mkdtemp(prefix="headwater-tests-"))

@@ -20,3 +20,10 @@ def test_threads_of_the_jvm_share_the_memory_that_they_have_freed(spark: SparkSe
     assert spark.sparkContext._jvm is not None
     found = spark.sparkContext._jvm.java.lang.System.getenv(ARENAS_VARIABLE)
     assert found == os.environ.get(ARENAS_VARIABLE, ARENAS)
+
+
+def test_the_jvm_has_space_for_the_compiled_code_of_many_tables(spark: SparkSession) -> None:
+    assert spark.sparkContext._jvm is not None
+    pools = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    code = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith("Code")]
+    assert sum(code) >= 500 * 1024 * 1024

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from headwater.config.settings import Settings
 from headwater.config.spark import PoolConfig, SparkConfig
+from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 from headwater.lake.prerequisites.driver_memory import (
     choose_driver_memory,
     count_local_cores,
@@ -78,6 +79,18 @@ NEEDED_HADOOP_SETTINGS = {
 }
 """Required settings of the session's Hadoop configuration."""
 
+_JAVA_OPTIONS = " ".join(
+    (
+        # Spark caches rows in arrays of 4 MB. With the default region of a small heap, 1 MB, each of them
+        # takes regions of its own, and a heap with free space runs out of memory. Other collectors ignore it.
+        "-XX:G1HeapRegionSize=16m",
+        # Spark generates classes for each plan, and the JVM compiles them: three tables had 142 MB of code
+        # after an hour, of 240 by default. Without space, a JVM stops compiling, or ends. Only used space
+        # takes memory.
+        "-XX:ReservedCodeCacheSize=512m",
+    )
+)
+
 _SPARK_SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
@@ -91,9 +104,7 @@ _SPARK_SETTINGS = {
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # Each core holds blocks of this size in memory: as read, as cached, and as written.
     "spark.sql.files.maxPartitionBytes": "64m",
-    # Spark caches rows in arrays of 4 MB. With the default region of a small heap, 1 MB, each of them takes
-    # regions of its own, and a heap with free space runs out of memory. Other collectors ignore the option.
-    **{f"spark.{role}.defaultJavaOptions": "-XX:G1HeapRegionSize=16m" for role in ("driver", "executor")},
+    **{f"spark.{role}.defaultJavaOptions": _JAVA_OPTIONS for role in ("driver", "executor")},
     # A Python stage waits for a full batch of the previous one: about a second with Spark's default of
     # 10,000.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
@@ -160,6 +171,7 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         # By default, file splits depend on the current number of executors. Two passes over large objects
         # would differ after an executor was added.
         built["spark.sql.files.minPartitionNum"] = "64"
+        built[f"spark.executorEnv.{ARENAS_VARIABLE}"] = ARENAS
     if settings.spark.master.startswith("local"):
         built["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
         built["spark.driver.host"] = "127.0.0.1"

@@ -54,6 +54,14 @@ def test_config_has_priority_over_typed_addresses() -> None:
     assert build_spark_settings(given)["spark.driver.port"] == "9000"
 
 
+def test_executors_limit_their_arenas_unless_config_does() -> None:
+    name = "spark.executorEnv.MALLOC_ARENA_MAX"
+    assert name not in build_spark_settings(build_settings())
+    assert build_spark_settings(build_settings(master=CLUSTER))[name] == "2"
+    given = build_settings(master=CLUSTER, config={name: "4"})
+    assert build_spark_settings(given)[name] == "4"
+
+
 @pytest.mark.parametrize(
     ("spark", "environ", "expected"),
     [
