@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FINGERPRINT = "# pyproject: "
 
 # `make setup` installs these. Not those that fetch models, and Java only on a machine that has none.
-EXTRAS = ("search", "documents", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot", "tracing")
+EXTRAS = (
+    *("search", "documents", "excel", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot"),
+    "tracing",
+)
 
 # File -> what `uv pip compile` is given. Later files take the versions of earlier ones.
 SOURCES = {

@@ -102,6 +102,10 @@ class Capture:
         """Return messages received and not yet deleted, as a share of the cap at which receiving stops."""
         return self._consumer.in_flight_ratio
 
+    def is_waiting(self) -> bool:
+        """True if capture holds no message, and has announced the existing files of a folder."""
+        return self._fed.is_set() and not self.in_flight_ratio
+
     def read_queue_depth(self) -> int | None:
         """Return the approximate number of waiting messages; None when the queue does not report it."""
         try:

@@ -27,6 +27,7 @@ from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
 from headwater.app.services.writer_lease import hold_for_creation, hold_for_reconcile
+from headwater.app.stop_when import StopWhen
 from headwater.app.tracing import build_tracing, name_batch, with_trace
 from headwater.app.webhooks import build_webhooks
 from headwater.capture.captured_event import CapturedEvent
@@ -108,6 +109,9 @@ class Run:
         # First, so that it ends last: the others may still add to a trace.
         self._components: list[Component] = [tracing] if tracing else []
         self._components += build_components(app, self._capture, metrics, roles, self._traces)
+        if app.settings.stop_when.is_set:
+            is_waiting = self._capture.is_waiting if self._capture else lambda: True
+            self._components.append(StopWhen(app.settings.stop_when, self._end, is_waiting))
         for component in self._components:
             component.report_to(self._board)
 
@@ -119,8 +123,15 @@ class Run:
         return self._run(stop, once=True)
 
     def until(self, stop: threading.Event) -> RunReport:
-        """Run until `stop` is set, then finish open work. Raises `HeadwaterError` as `once` does."""
+        """Run until `stop` is set, by `stop_when` too, then finish open work.
+
+        Raises `HeadwaterError` as `once` does.
+        """
         return self._run(stop, once=False)
+
+    def _end(self) -> None:
+        # Each run has an event of its own, which its caller owns.
+        self._stop.set()
 
     def list_unended(self) -> list[str]:
         """Return the parts that still work after the end of the run: they did not end in time."""

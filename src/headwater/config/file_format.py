@@ -5,7 +5,7 @@ from typing import Literal
 import bracex
 
 FileFormat = Literal[
-    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "document"
+    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "xlsx", "document"
 ]
 
 _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
@@ -20,6 +20,8 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "txt": "text",
     "log": "text",
     "xml": "xml",
+    "xlsx": "xlsx",
+    "xlsm": "xlsx",
     "pdf": "document",
     "html": "document",
     "htm": "document",

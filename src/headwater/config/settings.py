@@ -18,6 +18,7 @@ from headwater.config.section import Duration, Section, SectionError
 from headwater.config.slo import SloConfig
 from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
 from headwater.config.spark import SparkConfig
+from headwater.config.stop_when import StopWhenConfig
 from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
 from headwater.config.table.lock_checks import iter_lock_problems
@@ -79,6 +80,10 @@ class Settings(Section):
         description="Time in which a command completes its commits after SIGTERM or Ctrl-C. Then it ends, "
         "and the next start resumes from the last commit.",
         examples=["2m"],
+    )
+    stop_when: StopWhenConfig = Field(
+        StopWhenConfig(),
+        description="When a run without `--once` ends by itself. Default: never, only by a signal.",
     )
     tables: dict[TableName, TableConfig] = Field(
         min_length=1,

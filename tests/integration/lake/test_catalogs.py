@@ -100,6 +100,29 @@ def test_run_syncs_to_the_metastore_and_survives_its_outage(
     catalog.close()
 
 
+def test_own_tables_are_in_the_metastore_too(
+    spark: SparkSession, tmp_path: Path, hive_metastore: MetastoreServer
+) -> None:
+    given = build_settings(tmp_path, hive_metastore)
+    own = CatalogConfig(
+        type="hive",
+        database="own",
+        address=hive_metastore.address,
+        own_tables=("events", "quarantine", "ledger"),
+    )
+    settings = given.model_copy(update={"catalogs": (own,)})
+    (tmp_path / "landing/a.json").write_text('{"id": 1, "day": "mon"}\nbad\n')
+    report = Run(App(settings, spark=spark)).once(threading.Event())
+    assert (report.failures, report.component_failures) == ({}, {})
+    catalog = open_catalog(hive_metastore, "own")
+    for table in own.own_tables:
+        held = catalog.read(f"headwater_{table}")
+        assert held is not None, table
+        assert {"_hoodie_commit_time"} < {column.name for column in held.columns}
+        assert held.location.endswith(f"_headwater/{table}")
+    catalog.close()
+
+
 @pytest.fixture(scope="module")
 def reported(
     hive_metastore: MetastoreServer, tmp_path_factory: pytest.TempPathFactory

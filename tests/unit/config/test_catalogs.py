@@ -38,6 +38,18 @@ def test_catalog_includes_all_tables_by_default(tmp_path: Path) -> None:
     assert taken == {"glue": ["orders"], "hive": ["Orders2"], "other": ["orders", "Orders2"]}
 
 
+def test_own_tables_are_synced_under_names_of_their_own(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        "  - {type: glue, database: shop, exclude: Orders2, own_tables: [events, ledger],\n"
+        "     table_names: {orders: shop_orders, ledger: states}}\n",
+    )
+    (catalog,) = settings.catalogs
+    selected = catalog.select(settings.tables)
+    assert selected == ["orders", "events", "ledger"]
+    assert [catalog.name_entry(table) for table in selected] == ["shop_orders", "headwater_events", "states"]
+
+
 @pytest.mark.parametrize(
     ("text", "address"),
     [
@@ -77,6 +89,12 @@ def test_hive_is_asked_where_the_address_says(text: str, address: HiveAddress) -
         ),
         ("  - {type: glue, database: shop, table_names: {orders: 'a-b'}}", "table_names.orders: 'a-b' is no"),
         ("  - {type: glue, database: Shop}", "catalogs[0].database"),
+        ("  - {type: glue, database: shop, own_tables: [event]}", "catalogs[0].own_tables[0]: 'event'"),
+        ("  - {type: glue, database: shop, table_names: {events: e}}", "unknown table 'events'"),
+        (
+            "  - {type: glue, database: shop, own_tables: [events], table_names: {events: ORDERS}}",
+            "two tables would have the name 'orders'",
+        ),
         ("  - {type: glue, database: shop, tables: order}", "catalogs[0].tables: unknown table 'order'"),
         ("  - {type: glue, database: shop, databse: shop}", "databse"),
         ("  - {type: polaris, database: shop}", "Allowed: glue, hive, datahub, bigquery"),

@@ -86,6 +86,7 @@ def test_plain_configuration_needs_no_extra() -> None:
     [
         (BASE.replace("*.json", "*.pdf"), [("tables.pages.path", "documents")]),
         (BASE + "    format: document\n", [("tables.pages.format", "documents")]),
+        (BASE.replace("*.json", "*.xlsx"), [("tables.pages.path", "excel")]),
         (BASE + "lineage: {file: ../lineage.jsonl}\n", [("lineage", "lineage")]),
         (SEARCH, [("search", "search")]),
         (

@@ -17,15 +17,17 @@ def iter_catalog_findings(
     """Yield one finding per catalog. An error becomes a warning: a run continues without the catalog."""
     for config in settings.catalogs:
         name = f"catalog.{config.label}"
-        table = next((table for table in settings.tables if config.takes(table)), None)
+        table = next(iter(config.select(settings.tables)), None)
         if table is None:
             yield SetupFinding(name, "warning", "no table is synced to it", "remove names from `exclude`")
             continue
         try:
             with closing(build(config)) as catalog:
-                held = catalog.read(config.table_names.get(table, table).lower())
+                held = catalog.read(config.name_entry(table).lower())
         except HeadwaterError as error:
             yield SetupFinding(name, "warning", error.message, error.hint)
             continue
         state = "exists" if held else "does not exist yet"
-        yield SetupFinding(name, "ok", f"the catalog responds; {config.database}.{table} {state}")
+        yield SetupFinding(
+            name, "ok", f"the catalog responds; {config.database}.{config.name_entry(table)} {state}"
+        )

@@ -78,8 +78,8 @@ class CatalogLoop(BackgroundLoop):
 
     def _follow(self, config: CatalogConfig, stop: threading.Event) -> bool:
         is_done = True
-        for table in self._tables:
-            if stop.is_set() or not config.takes(table):
+        for table in config.select(self._tables):
+            if stop.is_set():
                 continue
             completed = self._find_news(config, table)
             if completed is None:

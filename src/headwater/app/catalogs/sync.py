@@ -1,13 +1,14 @@
-"""`CatalogSync`: syncs the data tables of a configuration to catalogs. Needs no JVM."""
+"""`CatalogSync`: syncs the tables of a configuration to catalogs. Needs no JVM."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from typing import get_args
 
 import structlog
 
-from headwater.config.catalogs import CatalogConfig
+from headwater.config.catalogs import CatalogConfig, OwnTable
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, UsageError
 from headwater.lake.catalogs import build_catalog
@@ -61,7 +62,7 @@ class CatalogSync:
         self._notes: dict[tuple[str, str], SyncNote] | None = None
 
     def list_catalogs(self, table: str, only: Sequence[str] = ()) -> list[CatalogConfig]:
-        """Return the catalogs of a data table. Raises `UsageError` if there are none, and for an unknown
+        """Return the catalogs of a table. Raises `UsageError` if there are none, and for an unknown
         name."""
         catalogs = self._settings.catalogs
         labels = [config.label for config in catalogs]
@@ -69,12 +70,15 @@ class CatalogSync:
             if name not in labels:
                 hint = f"configured catalogs: {', '.join(labels) or 'none'}"
                 raise UsageError(f"there is no catalog {name}", hint=hint)
-        if table not in self._settings.tables:
-            tables = ", ".join(self._settings.tables)
+        own = get_args(OwnTable)
+        if table not in (*self._settings.tables, *own):
+            tables = ", ".join((*self._settings.tables, *own))
             raise UsageError(f"{table} is not a table that catalogs sync", hint=f"tables to sync: {tables}")
-        found = [one for one in catalogs if one.takes(table) and (not only or one.label in only)]
+        selected = [one for one in catalogs if table in one.select(self._settings.tables)]
+        found = [one for one in selected if not only or one.label in only]
         if not found:
-            raise UsageError(f"table {table} is not synced to a catalog", hint="add one to `catalogs`")
+            hint = "add it to `own_tables` of a catalog" if table in own else "add one to `catalogs`"
+            raise UsageError(f"table {table} is not synced to a catalog", hint=hint)
         return found
 
     def sync(self, table: str, config: CatalogConfig, *, dry_run: bool = False) -> TableSync:
@@ -101,7 +105,7 @@ class CatalogSync:
         state = read_table_state(address)
         if state is None:
             return None
-        rules = EntryRules(config.table_names.get(table, ""), config.meta_columns)
+        rules = EntryRules(config.name_entry(table), config.meta_columns)
         return plan_table(catalog, state, rules)
 
     def _note_success(self, done: TableSync) -> None:
@@ -157,9 +161,6 @@ def read_notes(settings: Settings) -> list[SyncNote]:
         log.warning("cannot read catalog sync results", error=str(error))
         return []
     wanted = {
-        (config.label, table)
-        for config in settings.catalogs
-        for table in settings.tables
-        if config.takes(table)
+        (config.label, table) for config in settings.catalogs for table in config.select(settings.tables)
     }
     return [note for note in found if (note.catalog, note.table) in wanted]

@@ -1,7 +1,7 @@
 """One catalog of `catalogs:`, and its conflicts with other catalogs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from headwater.config.section import FieldNames, Section, SectionError, TextMap
 from headwater.config.table import TableConfig
 
 CatalogType = Literal["glue", "hive", "datahub", "bigquery"]
+OwnTable = Literal["events", "quarantine", "ledger", "reconciles"]
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "glue": ("region", "endpoint", "catalog_id"),
@@ -50,6 +51,12 @@ class CatalogConfig(Section):
     create_database: bool = Field(True, description="Create the database if it does not exist.")
     tables: FieldNames = Field((), description="Tables to sync. Default: all data tables.")
     exclude: FieldNames = Field((), description="Tables to exclude.")
+    own_tables: tuple[OwnTable, ...] = Field(
+        (),
+        description="headwater's own tables to sync, too. Their names in the catalog are `headwater_events` "
+        "and so on, unless `table_names` has others.",
+        examples=[["events", "quarantine"]],
+    )
     table_names: TextMap = Field(
         {},
         description="Names of tables in the catalog, where they differ.",
@@ -101,8 +108,17 @@ class CatalogConfig(Section):
         return self.name or self.type
 
     def takes(self, table: str) -> bool:
-        """True if that table is synced to it."""
+        """True if that data table is synced to it."""
         return table not in self.exclude and (not self.tables or table in self.tables)
+
+    def select(self, tables: Iterable[str]) -> list[str]:
+        """Return what is synced to it: some of the data tables, and headwater's own."""
+        return [*filter(self.takes, tables), *self.own_tables]
+
+    def name_entry(self, table: str) -> str:
+        """Return the name of a table in the catalog."""
+        default = f"headwater_{table}" if table in get_args(OwnTable) else table
+        return self.table_names.get(table, default)
 
     @model_validator(mode="after")
     def _check(self) -> "CatalogConfig":
@@ -160,9 +176,9 @@ def iter_catalog_problems(
         seen.add(catalog.label)
         for key in ("tables", "exclude", "table_names"):
             for name in getattr(catalog, key):
-                if name not in tables:
+                if name not in tables and not (key == "table_names" and name in catalog.own_tables):
                     yield (*path, key), f"unknown table {name!r}. Configured tables: {', '.join(tables)}"
-        names = [catalog.table_names.get(table, table).lower() for table in tables if catalog.takes(table)]
+        names = [catalog.name_entry(table).lower() for table in catalog.select(tables)]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (
                 (*path, "table_names"),
@@ -170,6 +186,9 @@ def iter_catalog_problems(
             )
         if catalog.type == "bigquery":
             taken = {name: table for name, table in tables.items() if catalog.takes(name)}
+            if catalog.own_tables:
+                text = "not applicable with `type: bigquery`, which reads base files only"
+                yield (*path, "own_tables"), text
             for key, text in _iter_bigquery_problems(taken, lake):
                 yield (*path, key), text
 

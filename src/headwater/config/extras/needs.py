@@ -9,6 +9,7 @@ from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 
+_FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel"}
 _EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
 
 
@@ -34,9 +35,10 @@ def find_missing_extras(settings: Settings, installed: Callable[[str], bool]) ->
 def iter_needs(settings: Settings) -> Iterator[Need]:
     """Yield every need of the configuration. Reads nothing else."""
     for name, table in settings.object_tables.items():
-        if table.effective_format == "document":
+        extra = _FORMAT_EXTRAS.get(table.effective_format)
+        if extra is not None:
             key = "path" if table.format is None else "format"
-            yield Need(("tables", name, key), "format: document", "documents")
+            yield Need(("tables", name, key), f"format: {table.effective_format}", extra)
     for number, catalog in enumerate(settings.catalogs):
         extra = _find_catalog_extra(catalog)
         if extra is not None:

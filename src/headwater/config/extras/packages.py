@@ -25,6 +25,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "wordllama",
         ),
         "documents": ("bs4", "markdown_it", "pypdf", "docx"),
+        "excel": ("openpyxl",),
         "lineage": ("openlineage.client",),
         "bigquery": ("google.cloud.bigquery",),
         "datahub": ("urllib3",),

@@ -99,6 +99,7 @@ _OPTIONS: Mapping[FileFormat, Mapping[str, Kind]] = {
     "json_array": _JSON,
     "csv": _CSV,
     "xml": _XML,
+    "xlsx": {**_OF_TIMES, "headerRow": "number", "sheet": "text"},
     "text": {**_OF_TEXTS, "wholetext": "flag"},
     "parquet": _REBASE,
     "orc": {"mergeSchema": "flag"},

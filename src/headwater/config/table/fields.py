@@ -86,7 +86,7 @@ class TableFields(Section):
     format: FileFormat | None = Field(
         None,
         description="File format. Default: implied by the path's ending. `document` requires `pip install "
-        "'headwater[documents]'`.",
+        "'headwater[documents]'`, `xlsx` requires `pip install 'headwater[excel]'`.",
     )
     mode: Literal["mirror", "merge", "append"] | None = Field(
         None, description="How the table follows objects. Default: merge with a `record_key`, else append."

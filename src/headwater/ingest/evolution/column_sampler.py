@@ -11,7 +11,7 @@ from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 _SAMPLE_RECORDS = 1_000
-_RECORDS_NAME_FIELDS = frozenset({"json", "json_array", "xml"})
+_RECORDS_NAME_FIELDS = frozenset({"json", "json_array", "xml", "xlsx"})
 
 
 class ColumnSampler:

@@ -42,6 +42,7 @@ _FORMATS = {
     "csv": "CsvFormat",
     "text": "TextFormat",
     "xml": "XmlFormat",
+    "xlsx": "XlsxFormat",
     "parquet": "ParquetFormat",
     "orc": "OrcFormat",
     "avro": "AvroFormat",
@@ -50,7 +51,7 @@ _FORMATS = {
 }
 FORMAT_NAMES = tuple(_FORMATS)
 JSON_FORMATS = frozenset({"json", "json_array"})
-_LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml"})
+_LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml", "xlsx"})
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 

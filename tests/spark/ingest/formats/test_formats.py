@@ -15,6 +15,7 @@ from tests.fixtures.written_files import (
     write_json_lines,
     write_orc,
     write_parquet,
+    write_xlsx,
 )
 
 TIME = datetime(2026, 5, 2, 12, 30, 15, 123456)
@@ -120,11 +121,14 @@ def write_xml(rows: list[dict[str, Any]]) -> str:
 
 ARROW_TABLE = pa.Table.from_pylist(TYPED, schema=ARROW)
 AVRO_ROWS = [row | {"seen": row["seen"] and row["seen"].replace(tzinfo=timezone.utc)} for row in TYPED]
+# Excel keeps 15 digits of a number.
+SHEET = [{**{name: row[name] for name in FLAT}, "id": row["id"] and 10 * n} for n, row in enumerate(ROWS, 1)]
 FILES: dict[str, dict[str, bytes]] = {
     "json": compress_all("a.json", write_json_lines(ROWS)),
     "json_array": compress_all("a.json", json.dumps(ROWS, indent=1)),
     "csv": compress_all("a.csv", write_csv(ROWS)),
     "xml": compress_all("a.xml", write_xml(ROWS)),
+    "xlsx": compress_all("a.xlsx", write_xlsx(SHEET)),
     "text": compress_all("a.txt", "één\n\n 漢字 \nlast"),
     "binary": {"a.bin": bytes(range(256)), "b.gz": b"\x1f\x8b not really gzip"},
     "parquet": {
@@ -189,6 +193,11 @@ def test_json_rows_arrive_with_nested_values(lake, name):
 @pytest.mark.parametrize("name", ["csv", "xml"])
 def test_rows_of_text_formats_arrive_typed(lake, name):
     expect_in_every_object(lake, name, pick(ROWS, *FLAT), *FLAT)
+
+
+def test_rows_of_a_sheet_arrive_typed_without_blank_ones(lake):
+    expect_in_every_object(lake, "xlsx", pick(SHEET[:2], *FLAT), *FLAT)
+    assert {number for (number,) in lake.rows("xlsx", "_headwater_row")} == {2, 3}
 
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])

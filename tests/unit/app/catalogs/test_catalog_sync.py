@@ -99,6 +99,25 @@ def test_a_table_is_made_known_and_then_nothing_is_sent(settings):
     assert Path(held.partitions["eu",]).is_dir()
 
 
+def test_own_tables_follow_data_tables(settings, tmp_path):
+    own = settings.catalogs[0].model_copy(update={"own_tables": ("events", "quarantine")})
+    settings = settings.model_copy(update={"catalogs": (own,)})
+    shutil.copytree(FIXTURE_LAKE / "orders_cow", tmp_path / "lake/_headwater/events")
+    glue = MemoryCatalog()
+    sync = build_sync(settings, {"glue": glue})
+    CatalogLoop(settings, sync, lambda: True).catch_up(threading.Event())
+    held = glue.read("headwater_events")
+    assert held is not None
+    assert held.location.endswith("_headwater/events")
+    assert "events" in {note.table for note in read_notes(settings)}
+    assert glue.read("headwater_quarantine") is None, "without commits"
+    assert sync.sync("events", own).is_empty
+    assert sync.list_catalogs("events") == [own]
+    with pytest.raises(UsageError, match="table ledger is not synced") as caught:
+        sync.list_catalogs("ledger")
+    assert caught.value.hint == "add it to `own_tables` of a catalog"
+
+
 def test_a_merge_on_read_table_is_three_entries(settings):
     glue = MemoryCatalog()
     sync = build_sync(settings, {"glue": glue, "hive": MemoryCatalog()})
@@ -127,8 +146,8 @@ def test_unknown_table_or_catalog_is_reported_immediately(settings):
     sync = build_sync(settings, {})
     with pytest.raises(UsageError, match="there is no catalog glu"):
         sync.list_catalogs("orders_cow", ["glu"])
-    with pytest.raises(UsageError, match="events is not a table that catalogs sync"):
-        sync.list_catalogs("events")
+    with pytest.raises(UsageError, match="chunks is not a table that catalogs sync"):
+        sync.list_catalogs("chunks")
     with pytest.raises(UsageError, match="table orders_cow is not synced to a catalog"):
         sync.list_catalogs("orders_cow", ["hive"])
 
