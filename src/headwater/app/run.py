@@ -15,6 +15,7 @@ from headwater.app.capture import Capture
 from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
+from headwater.app.garbage import exempt_existing_objects
 from headwater.app.lake_identity import check_usable_lake
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch, record_part
@@ -170,6 +171,7 @@ class Run:
             self._session.set_result(None)
             if not once:
                 self._start_components(early=False)
+                exempt_existing_objects()
             self._wait(ended if capture else stop, once=once)
             if once and not stop.is_set() and not self._capture_failure:
                 for component in self._components:
