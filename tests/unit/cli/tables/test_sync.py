@@ -44,10 +44,11 @@ def test_catalog_outage_is_exit_code_1_and_in_status(config: Path) -> None:
     assert "catalog     hive: orders_cow: failing since" in run(config, "status").stdout
 
 
-def test_own_tables_are_not_synced(config: Path) -> None:
+def test_own_tables_are_not_synced_unless_a_catalog_has_them(config: Path) -> None:
     done = run(config, "table", "events", "sync")
     assert done.exit_code == 2
-    assert "events is not a table that catalogs sync" in done.stderr
+    assert "events is not synced to a catalog" in done.stderr
+    assert "add it to `own_tables` of a catalog" in done.stderr
 
 
 @pytest.mark.usefixtures("no_google")
