@@ -111,7 +111,8 @@ class Run:
         self._components: list[Component] = [tracing] if tracing else []
         self._components += build_components(app, self._capture, metrics, roles, self._traces)
         if app.settings.stop_when.is_set:
-            is_waiting = self._capture.is_waiting if self._capture else lambda: True
+            # A process that neither captures nor feeds a table cannot know that there is nothing to do.
+            is_waiting = self._capture.is_waiting if self._capture else lambda: bool(self._totals)
             self._components.append(StopWhen(app.settings.stop_when, self._end, is_waiting))
         for component in self._components:
             component.report_to(self._board)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import date, datetime, time, timedelta
@@ -17,7 +18,7 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 if TYPE_CHECKING:
     from openpyxl import Workbook
 
-_MOST_BYTES = 1024**3
+_MOST_BYTES = 512 * 1024**2
 """Of the unpacked workbook: an archive of a few kilobytes may unpack to gigabytes."""
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"
 """The container of encrypted workbooks, and of those from before Excel 2007."""
@@ -123,10 +124,11 @@ def _take_header(uri: str, rows: Iterator[_NumberedCells], options: ReaderOption
 def _name_columns(uri: str, header: _Cells) -> list[str]:
     """Return a name for each column; as in CSV, one without a name is `_c` and its number from 0."""
     names = [f"_c{at}" if cell is None else str(_to_value(cell)).strip() for at, cell in enumerate(header)]
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    counts = Counter(name.lower() for name in names)
+    twice = next((name for name in names if counts[name.lower()] > 1), None)
     if twice is not None:
         raise ObjectUnreadableError(
-            f"{uri} has two columns {twice!r}",
+            f"{uri} has two columns {twice!r}, in whatever case",
             hint="rename one of them, or set the option `headerRow` if the names are in another row",
         )
     return names

@@ -94,9 +94,10 @@ def test_columns_without_a_name_and_below_no_header_keep_their_values() -> None:
     assert records(data) == {2: {"id": 1, "_c1": 2, "n": 3, "_c3": 4}}
 
 
-def test_two_columns_of_one_name_are_refused() -> None:
+@pytest.mark.parametrize("other", ["id ", "ID"])
+def test_two_columns_of_one_name_are_refused(other: str) -> None:
     with pytest.raises(ObjectUnreadableError, match="two columns 'id'"):
-        read(write({"Data": [["id", "n", "id "], [1, 2, 3]]}))
+        read(write({"Data": [["id", "n", other], [1, 2, 3]]}))
 
 
 @pytest.mark.parametrize("rows", [[], [["id", "n"]]])
