@@ -107,10 +107,10 @@ class SimulatedRows:
         self._commit(write, checkpoint, metadata)
         return True
 
-    def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
+    def write_checkpoint(self, checkpoint: Position, build_metadata: Callable[[], Mapping[str, str]]) -> bool:
         if checkpoint == self.load_checkpoint() or not self._table.exists:
             return False
-        self._commit(Write(), checkpoint, metadata)
+        self._commit(Write(), checkpoint, build_metadata())
         return True
 
     def _commit(self, write: Write[DataRow], checkpoint: Position, carried: Mapping[str, str]) -> None:

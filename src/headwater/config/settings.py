@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from headwater.config.catalogs import CatalogConfig, iter_catalog_problems
+from headwater.config.catalogs import CatalogConfig, OwnTable, iter_catalog_problems
 from headwater.config.file_paths import resolve_path
 from headwater.config.hudi.checking import iter_option_warnings
 from headwater.config.hudi.lock import LockConfig
@@ -28,7 +28,7 @@ from headwater.observability.redaction import redact
 
 _POOLS = ("capture", "reconcile", "retries", "clean-source", "index")
 VECTORIZED_ORC = "spark.sql.orc.enableVectorizedReader"
-RESERVED_TABLE_NAMES = frozenset({"events", "quarantine", "ledger", "reconciles", "chunks"})
+RESERVED_TABLE_NAMES = frozenset({*get_args(OwnTable), "chunks"})
 
 
 def _check_table_name(name: str) -> str:

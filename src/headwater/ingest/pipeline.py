@@ -133,7 +133,7 @@ class TablePipeline(Generic[ReadT]):
 
     def _save_checkpoint(self) -> bool:
         try:
-            saved = self._ports.rows.write_checkpoint(self.position, self._ledger.build_metadata())
+            saved = self._ports.rows.write_checkpoint(self.position, self._ledger.build_metadata)
         except LakeError:
             self._forget()
             raise

@@ -117,8 +117,11 @@ class Rows(Protocol[_ReadT_contra]):
         """
         ...
 
-    def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
-        """Commit the checkpoint without rows; False if the table already has it, or has no commit yet."""
+    def write_checkpoint(self, checkpoint: Position, build_metadata: Callable[[], Mapping[str, str]]) -> bool:
+        """Commit the checkpoint without rows; False if the table already has it, or has no commit yet.
+
+        Only a commit builds the metadata, which grows with the outcomes that it carries.
+        """
         ...
 
     def forget(self) -> None:

@@ -108,7 +108,7 @@ class HudiRows:
             self._state = state
         return committed
 
-    def write_checkpoint(self, checkpoint: Position, metadata: Mapping[str, str]) -> bool:
+    def write_checkpoint(self, checkpoint: Position, build_metadata: Callable[[], Mapping[str, str]]) -> bool:
         """See `Rows`."""
         known = self.load_state()
         is_unchanged = checkpoint == known.checkpoint and self._choose_rules(known) == known.rules
@@ -117,7 +117,7 @@ class HudiRows:
                 return False
             state = self._build_state(checkpoint)
             with span("commit checkpoint"):
-                self._writer.write_checkpoint({**state.to_metadata(), **metadata})
+                self._writer.write_checkpoint({**state.to_metadata(), **build_metadata()})
         self._state = state
         return True
 

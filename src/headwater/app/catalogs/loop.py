@@ -80,7 +80,7 @@ class CatalogLoop(BackgroundLoop):
         is_done = True
         for table in config.select(self._tables):
             if stop.is_set():
-                continue
+                break
             completed = self._find_news(config, table)
             if completed is None:
                 continue

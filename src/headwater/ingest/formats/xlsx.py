@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import date, datetime, time, timedelta
-from itertools import islice
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -135,11 +135,9 @@ def _name_columns(uri: str, header: _Cells) -> list[str]:
 
 
 def _to_json(names: Sequence[str], cells: _Cells) -> str:
-    known = [*names, *(f"_c{at}" for at in range(len(names), len(cells)))]
-    return json.dumps(
-        {name: _to_value(cell) for name, cell in zip(known, cells, strict=False) if cell is not None},
-        ensure_ascii=False,
-    )
+    named = zip(chain(names, map("_c{}".format, count(len(names)))), cells, strict=False)
+    record = {name: _to_value(cell) for name, cell in named if cell is not None}
+    return json.dumps(record, ensure_ascii=False)
 
 
 def _to_value(cell: Any) -> object:

@@ -200,6 +200,29 @@ def test_rows_of_a_sheet_arrive_typed_without_blank_ones(lake):
     assert {number for (number,) in lake.rows("xlsx", "_headwater_row")} == {2, 3}
 
 
+def test_hints_turn_dates_of_a_sheet_into_dates_and_errors_into_bad_records(spark, tmp_path):
+    lake = FolderLake(
+        spark,
+        tmp_path,
+        plan={"path": "*.xlsx", "schema_hints": "day date, at timestamp, price double"},
+    )
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "day": date(2026, 5, 2), "at": datetime(2026, 5, 2, 10, 30), "price": 1},
+        {"id": 2, "day": date(2026, 5, 3), "at": datetime(2026, 5, 3), "price": "#DIV/0!"},
+        {"id": 3, "day": None, "at": datetime(2026, 5, 4), "price": 0.25},
+        {"id": 4, "day": datetime(2026, 5, 5, 8, 15), "at": None, "price": None},
+    ]
+    lake.put("a.xlsx", write_xlsx(rows))
+    lake.ingest("plan")
+    assert lake.rows("plan", "id", "day", "at", "price") == [
+        (1, date(2026, 5, 2), datetime(2026, 5, 2, 10, 30), 1.0),
+        (3, None, datetime(2026, 5, 4), 0.25),
+    ]
+    assert lake.quarantine("table", "line") == [("plan", 3), ("plan", 5)], (
+        "an error, and a time in a column of dates"
+    )
+
+
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 def test_typed_rows_arrive_unchanged(lake, name):
     columns = tuple(ARROW.names)
