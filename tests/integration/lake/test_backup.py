@@ -114,9 +114,7 @@ def test_a_lake_restored_from_a_backup_of_a_busy_run_catches_up_with_the_bucket(
     emulator: EmulatorSession, tmp_path: Path
 ) -> None:
     # The notifications of the last objects went to the lost lake: however young, no other will come.
-    pipeline = Pipeline(
-        emulator, tmp_path, TABLES, capture={"batch_seconds": 0.5}, reconcile={"settle_seconds": 0}
-    )
+    pipeline = Pipeline(emulator, tmp_path, TABLES, capture={"batch_seconds": 0.5})
     bucket = f"backup-{uuid.uuid4().hex[:12]}"
     emulator.clients.s3.create_bucket(Bucket=bucket)
     where = (f"s3://{bucket}/lakes/one", "--endpoint", emulator.endpoint, "--region", REGION)

@@ -139,13 +139,15 @@ class Reconcile:
         *,
         inventory: str | None = None,
         dry_run: bool = False,
-        settle: bool = True,
         captured_until: datetime | None = None,
     ) -> ReconcileReport:
-        """Run one pass, or resume an interrupted one. With `settle` False, young objects count, too.
+        """Run one pass, or resume an interrupted one.
 
-        Notifications sent after `captured_until` may still wait in the queue; None: none waits. Raises
-        `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
+        Notifications sent after `captured_until` may still wait in the queue; None: none waits, and no run
+        captures. The very first pass then includes every object, however young: notifications may have been
+        set up after it was created. So does the first one after a restore: a lost lake may have consumed them.
+
+        Raises `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
         """
         self._app.use_pool(POOL)
         groups = self._app.event_groups
@@ -164,10 +166,7 @@ class Reconcile:
                 listing,
                 known,
                 self._passes,
-                replace(
-                    self._build_options(inventory, dry_run=dry_run, settle=settle),
-                    captured_until=captured_until,
-                ),
+                self._build_options(inventory, captured_until, dry_run=dry_run),
                 clock=self._clock,
                 on_difference=note,
             )
@@ -185,32 +184,34 @@ class Reconcile:
             for name, path in tables.items()
         ]
 
-    def _build_options(self, inventory: str | None, *, dry_run: bool, settle: bool) -> ReconcileOptions:
+    def _build_options(
+        self, inventory: str | None, captured_until: datetime | None, *, dry_run: bool
+    ) -> ReconcileOptions:
         config = self._config
         age = INVENTORY_SETTLE if inventory else timedelta(seconds=config.settle_seconds)
+        # In a run, a second pass follows the first one instead.
+        settles = inventory or captured_until or find_last_finished(self._select_current(self.list_passes()))
         return ReconcileOptions(
-            settle=age if settle or inventory else None,
+            settle=age if settles else None,
             # The watcher announces all files of a folder.
             include_existing=config.include_existing_files or self._is_watched,
             checkpoint_objects=config.checkpoint_objects,
             dry_run=dry_run,
             restored_at=self._restored_at,
+            captured_until=captured_until,
         )
 
     def run_once(self, stop: threading.Event) -> ReconcileReport | None:
         """Run the pass of a run that ends by itself, with its queue empty. Returns None when none is due.
 
-        The very first pass includes every object, however young: notifications may have been set up after it
-        was created. Raises as `run_pass` does.
+        Raises as `run_pass` does.
         """
         self._note_start()
-        passes = self.list_passes()
-        due = choose_first_due(
-            self._select_current(passes), self._config, self._clock.now(), is_watched=self._is_watched
-        )
+        passes = self._select_current(self.list_passes())
+        due = choose_first_due(passes, self._config, self._clock.now(), is_watched=self._is_watched)
         if due is None or due > self._clock.now():
             return None
-        return self.run_pass(stop, settle=find_last_finished(passes) is not None)
+        return self.run_pass(stop)
 
     def run(
         self,
