@@ -1,22 +1,14 @@
-"""`source:`, `capture:` and `reconcile:`: where objects are created, and how headwater is notified."""
+"""`source: {type: s3}`: a bucket, its queue, and the resources between them."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ByteSize,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from headwater.config.addresses import check_bucket_name
-from headwater.config.file_paths import resolve_path
-from headwater.config.section import ByteCount, Duration, Section, SectionError, TextMap
+from headwater.config.section import Duration, Section, SectionError, TextMap
+from headwater.config.source.cleaning import CLEAN_DELAY, CLEAN_SOURCE, iter_clean_problems, read_off
+
+_MAX_TAGS = 10
 
 
 def _check_queue_url(url: str) -> str:
@@ -99,39 +91,6 @@ class ResourcesConfig(Section):
         return tags
 
 
-_CLEAN_SOURCE = (
-    "Action on objects that all of their tables ingested at least `clean_source_delay` ago; rows stay."
-)
-_CLEAN_DELAY = "Minimum age of the last ingestion before cleaning: seconds or `12 hours`, `7d`."
-_MIN_CLEAN_DELAY = 3_600.0
-_MAX_TAGS = 10
-
-
-def _read_off(value: object) -> object:
-    return "off" if value is False else value  # YAML 1.1's `off`
-
-
-def _list_clean_problems(
-    action: str, delay: float, move_to: object, inside: bool
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    if action in ("move", "delete") and delay < _MIN_CLEAN_DELAY:
-        yield (
-            ("clean_source_delay",),
-            f"{delay:g} seconds are too short for `clean_source: {action}`: a late event could no longer be "
-            "checked against the object. Allowed: 1 hour or more",
-        )
-    if action == "move" and not move_to:
-        yield ("clean_source_move_to",), "missing; `clean_source: move` requires a target location"
-    elif action != "move" and move_to:
-        yield ("clean_source_move_to",), f"not applicable with `clean_source: {action}`"
-    elif inside:
-        yield (
-            ("clean_source_move_to",),
-            f"{str(move_to)!r} is inside the source: moved objects would be ingested again; choose another "
-            "bucket, or a location outside the source's prefix or folder",
-        )
-
-
 class S3SourceConfig(Section):
     """Objects in S3 or an S3-compatible store, with notifications in a queue."""
 
@@ -165,9 +124,9 @@ class S3SourceConfig(Section):
     )
     clean_source: Annotated[
         Literal["off", "tag", "move", "delete"],
-        BeforeValidator(_read_off, json_schema_input_type=Literal["off", "tag", "move", "delete"]),
-    ] = Field("off", description=_CLEAN_SOURCE)
-    clean_source_delay: Duration = Field(2_592_000, description=_CLEAN_DELAY, examples=["7d"])
+        BeforeValidator(read_off, json_schema_input_type=Literal["off", "tag", "move", "delete"]),
+    ] = Field("off", description=CLEAN_SOURCE)
+    clean_source_delay: Duration = Field(2_592_000, description=CLEAN_DELAY, examples=["7d"])
     clean_source_move_to: str | None = Field(
         None,
         pattern=r"^s3://[^/\s]+(/.*)?$",
@@ -210,9 +169,7 @@ class S3SourceConfig(Section):
         # A moved key is the target prefix followed by the whole original key.
         inside = bucket == self.bucket and f"{prefix}{self.prefix}".startswith(self.prefix)
         problems = list(
-            _list_clean_problems(
-                self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside
-            )
+            iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         )
         tags = self.clean_source_tags
         if not 0 < len(tags) <= _MAX_TAGS or any(
@@ -227,129 +184,3 @@ class S3SourceConfig(Section):
         if problems:
             raise SectionError(problems)
         return self
-
-
-def _read_local_clean_source(value: object) -> object:
-    if value == "tag":
-        raise ValueError("'tag' is not supported: files have no tags. Allowed: off, move, delete")
-    return _read_off(value)
-
-
-def _resolve_folder(path: Path, info: ValidationInfo) -> Path:
-    if ":/" in str(path):
-        raise ValueError(
-            f"{str(path)!r} is an address, not a folder; for a bucket, set `type: s3` and `bucket`"
-        )
-    return resolve_path(path, info)
-
-
-class LocalSourceConfig(Section):
-    """Files in a folder, existing and changing."""
-
-    is_watched: ClassVar[bool] = True
-    location_key: ClassVar[str] = "path"
-    queue: ClassVar[None] = None
-
-    type: Literal["local"] = Field(description="A folder on this machine.")
-    path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(
-        description="Folder to watch; relative to the configuration file.", examples=["landing"]
-    )
-    moved_from: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
-        None,
-        description="Previous folder of the files, if they were moved to `path`. They keep their identity "
-        "and are not ingested again. Relative to the configuration file.",
-        examples=["old-landing"],
-    )
-    settle_seconds: float = Field(
-        1.0, ge=0, le=3600, description="Time without changes, in seconds, before a file is read."
-    )
-    clean_source: Annotated[
-        Literal["off", "move", "delete"],
-        BeforeValidator(_read_local_clean_source, json_schema_input_type=Literal["off", "move", "delete"]),
-    ] = Field("off", description=_CLEAN_SOURCE)
-    clean_source_delay: Duration = Field(2_592_000, description=_CLEAN_DELAY, examples=["7d"])
-    clean_source_move_to: Annotated[Path, AfterValidator(resolve_path)] | None = Field(
-        None,
-        description="Target folder of `clean_source: move`; relative to the configuration file.",
-        examples=["archive"],
-    )
-
-    @property
-    def prefix(self) -> str:
-        """Return the empty prefix: all files of the folder are ingested."""
-        return ""
-
-    @property
-    def location(self) -> str:
-        """Return the folder in which the files are now."""
-        return str(self.path)
-
-    @property
-    def known_location(self) -> str:
-        """Return the folder's name in the lake: moved files keep their original one."""
-        return str(self.moved_from or self.path)
-
-    @property
-    def address(self) -> str:
-        """Return the folder, by its name in the lake."""
-        return self.known_location
-
-    @property
-    def notified_by(self) -> dict[str, str]:
-        """Return the route of notifications: the folder is watched."""
-        return {"notifications": "folder"}
-
-    @model_validator(mode="after")
-    def _check_clean_source(self) -> "LocalSourceConfig":
-        move_to = self.clean_source_move_to
-        inside = move_to is not None and move_to.resolve().is_relative_to(self.path.resolve())
-        problems = list(_list_clean_problems(self.clean_source, self.clean_source_delay, move_to, inside))
-        if problems:
-            raise SectionError(problems)
-        return self
-
-
-SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator="type")]
-
-
-class CaptureConfig(Section):
-    """Limits at which a batch of notifications is committed to the events table."""
-
-    batch_seconds: float = Field(
-        0.5, ge=0, le=900, description="Age of the oldest message that closes a batch, in seconds."
-    )
-    batch_bytes: ByteCount = Field(
-        ByteSize(64 * 1024 * 1024), description="Size of message bodies that closes a batch."
-    )
-    min_sync_interval: float = Field(
-        0, ge=0, le=86_400, description="Minimum interval between the starts of two commits, in seconds."
-    )
-
-
-class ReconcileConfig(Section):
-    """Listings of the source that find objects with lost notifications, concurrently with the
-    notifications."""
-
-    include_existing_files: bool = Field(
-        True,
-        description="List the source at the start of each run, including objects from before the first run; "
-        "false excludes those.",
-    )
-    backfill_interval: Duration = Field(
-        86_400, description="Interval between listings: seconds or `12 hours`, `1 day`; 0 or off: never."
-    )
-    settle_seconds: float = Field(
-        60,
-        ge=0,
-        le=86_400,
-        description="Minimum age of objects to compare; newer ones wait for their notifications or the next "
-        "listing.",
-    )
-    max_requests_per_second: float = Field(
-        100, ge=0.1, le=3_500, description="Maximum listing requests per second, of 1,000 objects each."
-    )
-    checkpoint_objects: int = Field(
-        100_000,
-        ge=1,
-        description="Objects between two saved offsets, from which an interrupted listing resumes.",
-    )

@@ -1,0 +1,22 @@
+"""`source:`, `capture:` and `reconcile:`: where objects are created, and how headwater is notified."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from headwater.config.source.capture import CaptureConfig
+from headwater.config.source.local import LocalSourceConfig
+from headwater.config.source.reconcile import ReconcileConfig
+from headwater.config.source.s3 import QueueConfig, ResourcesConfig, S3SourceConfig
+
+SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator="type")]
+
+__all__ = [
+    "CaptureConfig",
+    "LocalSourceConfig",
+    "QueueConfig",
+    "ReconcileConfig",
+    "ResourcesConfig",
+    "S3SourceConfig",
+    "SourceConfig",
+]
