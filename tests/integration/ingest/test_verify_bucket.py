@@ -14,6 +14,7 @@ from headwater.app.reconcile.passes import Reconcile
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.decision import EventOrigin, build_event
+from headwater.config.source import ReconcileConfig
 from headwater.sources.lister import ListedObject
 from headwater.sources.listing_diff import Comparison
 from headwater.sources.object_event import ObjectEvent
@@ -122,4 +123,5 @@ def test_rows_of_unnotified_objects_are_retracted_by_reconcile(
 
 
 def reconcile(lake: BucketLake, spark: SparkSession) -> ReconcilePass:
-    return Reconcile(App(lake.settings, spark=spark)).run_pass(threading.Event(), settle=False).done
+    settings = lake.settings.model_copy(update={"reconcile": ReconcileConfig(settle_seconds=0)})
+    return Reconcile(App(settings, spark=spark)).run_pass(threading.Event()).done

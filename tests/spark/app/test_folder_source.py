@@ -20,6 +20,7 @@ from headwater.app.run import Run
 from headwater.capture import events_table
 from headwater.capture.reconcile import stored_groups
 from headwater.config.settings import Settings
+from headwater.config.source import ReconcileConfig
 from headwater.errors import UsageError
 from headwater.lake.layout import event_groups_path, table_path
 from headwater.lake.table import Table
@@ -231,12 +232,14 @@ def test_reconcile_finds_files_the_watcher_missed(
     (folder.root / BAD_NAME).unlink()
     folder.run_once()
 
+    folder.settings = folder.settings.model_copy(update={"reconcile": ReconcileConfig(settle_seconds=0)})
+
     def reconcile() -> tuple[int, int, int]:
-        done = Reconcile(folder.app()).run_pass(threading.Event(), settle=False).done
+        done = Reconcile(folder.app()).run_pass(threading.Event()).done
         return done.missing, done.changed, done.vanished
 
     groups = Path(event_groups_path(folder.lake))
-    Reconcile(folder.app()).run_pass(threading.Event(), settle=False, dry_run=True)
+    Reconcile(folder.app()).run_pass(threading.Event(), dry_run=True)
     assert not groups.exists()
     assert reconcile() == (0, 0, 0)
     assert groups.exists() == is_large
