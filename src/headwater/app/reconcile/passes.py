@@ -144,8 +144,9 @@ class Reconcile:
         """Run one pass, or resume an interrupted one.
 
         Notifications sent after `captured_until` may still wait in the queue; None: none waits, and no run
-        captures. The very first pass then includes every object, however young: notifications may have been
-        set up after it was created. So does the first one after a restore: a lost lake may have consumed them.
+        captures. The very first pass then includes every object, however young: notifications may have
+        been set up after it was created. So does the first one after a restore: a lost lake may have consumed
+        them.
 
         Raises `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
         """

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
@@ -15,6 +14,7 @@ from headwater.errors import (
     SourceError,
     SourceUnavailableError,
 )
+from headwater.sources.subject import Subject
 
 AwsError = BotoCoreError | ClientError
 
@@ -80,15 +80,6 @@ _RIGHTS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AwsSubject:
-    """The subject of a request: its name in messages, its configuration key, the rights it requires."""
-
-    name: str
-    setting: str
-    rights: str
-
-
 def error_code(error: ClientError) -> str:
     """Return the code without its namespace: SQS sends `AWS.SimpleQueueService.NonExistentQueue`."""
     return str(error.response.get("Error", {}).get("Code", "")).rsplit(".", 1)[-1].rsplit("#", 1)[-1]
@@ -137,7 +128,7 @@ def find_credentials_hint(error: ClientError) -> str:
     return ""
 
 
-def explain_aws_failure(error: AwsError, subject: AwsSubject) -> SourceError:
+def explain_aws_failure(error: AwsError, subject: Subject) -> SourceError:
     """Convert a failure at a queue or bucket into headwater's error, with a fix."""
     if isinstance(error, ClientError):
         return _explain_answer(error, subject)
@@ -152,7 +143,7 @@ def explain_aws_failure(error: AwsError, subject: AwsSubject) -> SourceError:
 
 
 @contextmanager
-def asking(subject: AwsSubject, service: str) -> Iterator[None]:
+def asking(subject: Subject, service: str) -> Iterator[None]:
     """Convert AWS errors raised inside; an access-denied error names the missing right.
 
     `service` is the prefix of the service's rights: `sqs`, `s3`, `events`.
@@ -165,7 +156,7 @@ def asking(subject: AwsSubject, service: str) -> Iterator[None]:
         raise explain_aws_failure(error, subject) from error
 
 
-def _explain_denial(error: ClientError, subject: AwsSubject, service: str) -> CredentialsError:
+def _explain_denial(error: ClientError, subject: Subject, service: str) -> CredentialsError:
     right = f"{service}:{_RIGHTS.get(error.operation_name, error.operation_name)}"
     return CredentialsError(
         f"{subject.name}: {right} is denied: {error_code(error)}",
@@ -173,7 +164,7 @@ def _explain_denial(error: ClientError, subject: AwsSubject, service: str) -> Cr
     )
 
 
-def _explain_answer(error: ClientError, subject: AwsSubject) -> SourceError:
+def _explain_answer(error: ClientError, subject: Subject) -> SourceError:
     code = error_code(error)
     text = str(error.response.get("Error", {}).get("Message", ""))
     says = f"{subject.name}: {code}: {text}"

@@ -11,8 +11,9 @@ from botocore.exceptions import ClientError
 from headwater.errors import ConfigError, ObjectForbiddenError
 from headwater.sources.cleaner import CleanResult, CleanTarget
 from headwater.sources.lister import ListedObject
-from headwater.sources.s3.aws import AwsSubject, asking, error_code, error_status
+from headwater.sources.s3.aws import asking, error_code, error_status
 from headwater.sources.s3.lister import build_listing_client
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -51,7 +52,7 @@ class S3Cleaner:
 
     def clean(self, listed: ListedObject) -> CleanResult:
         """See `SourceCleaner.clean`."""
-        subject = AwsSubject(f"{listed.key!r} in bucket {self._bucket}", "source", _RIGHTS)
+        subject = Subject(f"{listed.key!r} in bucket {self._bucket}", "source", _RIGHTS)
         with asking(subject, "s3"):
             try:
                 return self._clean(listed)

@@ -10,7 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import SourceError, UsageError
 from headwater.sources.lister import ListedObject
-from headwater.sources.s3.aws import FALLBACK_REGION, AwsSubject, error_code, explain_aws_failure
+from headwater.sources.s3.aws import FALLBACK_REGION, error_code, explain_aws_failure
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -67,7 +68,7 @@ class S3Lister:
             try:
                 page = self._client.list_objects_v2(**request)
             except (BotoCoreError, ClientError) as error:
-                subject = AwsSubject(f"the listing of bucket {self._bucket}", "source", _LIST_RIGHTS)
+                subject = Subject(f"the listing of bucket {self._bucket}", "source", _LIST_RIGHTS)
                 raise explain_aws_failure(error, subject) from error
             for entry in page.get("Contents", ()):
                 yield _to_listed(entry)
@@ -114,7 +115,7 @@ class S3Files:
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and error_code(error) in {"404", "NoSuchKey"}:
                 raise UsageError(f"{uri} does not exist", hint="check bucket and key") from error
-            raise explain_aws_failure(error, AwsSubject(uri, "source", _FETCH_RIGHTS)) from error
+            raise explain_aws_failure(error, Subject(uri, "source", _FETCH_RIGHTS)) from error
 
 
 def build_listing_client(source: "S3SourceConfig") -> "S3Client":

@@ -17,10 +17,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 from headwater.sources.queue import Message, QueueDepth
-from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsSubject, error_code, explain_aws_failure
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, error_code, explain_aws_failure
 from headwater.sources.s3.resource_names import name_resources
 from headwater.sources.s3.signed_http import SignedHttp
 from headwater.sources.s3.sqs_protocol import SqsCall, build_sqs_call
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -208,9 +209,9 @@ def _to_source_error(error: AwsError, url: str) -> SourceError:
     return explain_aws_failure(error, name_queue(url))
 
 
-def name_queue(name: str) -> AwsSubject:
+def name_queue(name: str) -> Subject:
     """Return the queue's name for error messages, given its URL or name."""
-    return AwsSubject(f"queue {name}", "source.queue", _RIGHTS)
+    return Subject(f"queue {name}", "source.queue", _RIGHTS)
 
 
 def find_endpoint(queue: "QueueConfig") -> tuple[str | None, str | None]:

@@ -6,9 +6,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from headwater.errors import BucketNotFoundError, CredentialsError, SourceError, SourceUnavailableError
-from headwater.sources.s3.aws import AwsSubject, explain_aws_failure, is_denied
+from headwater.sources.s3.aws import explain_aws_failure, is_denied
+from headwater.sources.subject import Subject
 
-SUBJECT = AwsSubject("bucket acme", "source", "allow s3:ListBucket")
+SUBJECT = Subject("bucket acme", "source", "allow s3:ListBucket")
 
 
 def refuse(code: str, status: int = 400) -> ClientError:

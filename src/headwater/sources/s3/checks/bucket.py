@@ -17,7 +17,7 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
 from headwater.sources.finding import SetupFinding, to_finding
-from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, AwsSubject, explain_aws_failure, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, explain_aws_failure, is_denied
 from headwater.sources.s3.checks.credentials import QUICK, check_credentials
 from headwater.sources.s3.checks.queue import check_queue
 from headwater.sources.s3.judging.bucket import (
@@ -32,6 +32,7 @@ from headwater.sources.s3.judging.clock import judge_clock
 from headwater.sources.s3.judging.notification import NAME as NOTIFICATION
 from headwater.sources.s3.judging.notification import DesiredNotification
 from headwater.sources.s3.planning.notification_rules import list_routes
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -87,7 +88,7 @@ def build_s3_client(endpoint: str | None, region: str | None, path_style: bool |
         ) from error
 
 
-def ask_bucket(client: "S3Client", bucket: str, subject: AwsSubject) -> BucketAnswer:
+def ask_bucket(client: "S3Client", bucket: str, subject: Subject) -> BucketAnswer:
     """Send a HEAD request to the bucket. Raises the errors of `explain_aws_failure`."""
     try:
         answer = client.head_bucket(Bucket=bucket)
@@ -111,9 +112,9 @@ def ensure_bucket(source: S3SourceConfig) -> None:
                 raise explain_aws_failure(error, subject) from error
 
 
-def name_bucket(source: S3SourceConfig) -> AwsSubject:
+def name_bucket(source: S3SourceConfig) -> Subject:
     """Return the bucket's name for error messages."""
-    return AwsSubject(f"bucket {source.bucket}", "source", _RIGHTS)
+    return Subject(f"bucket {source.bucket}", "source", _RIGHTS)
 
 
 def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
@@ -121,7 +122,7 @@ def check_s3_lake(lake: str, storage: LakeStorageConfig) -> list[SetupFinding]:
     parts = urlsplit(lake)
     prefix = parts.path.strip("/")
     key = "/".join([*([prefix] if prefix else []), "_headwater", f"doctor-{uuid.uuid4().hex}"])
-    subject = AwsSubject(f"the lake {lake}", "lake_storage", _LAKE_RIGHTS)
+    subject = Subject(f"the lake {lake}", "lake_storage", _LAKE_RIGHTS)
     try:
         with closing(build_s3_client(storage.endpoint, storage.region, storage.path_style)) as client:
             client.put_object(Bucket=parts.netloc, Key=key, Body=b"")
@@ -176,7 +177,7 @@ def _check_cleaning(
     if source.clean_source == "move":
         target = source.clean_source_target.partition("/")[0]
         name = "source.clean_source_move_to"
-        subject = AwsSubject(f"bucket {target}", name, "allow s3:PutObject and s3:PutObjectTagging there")
+        subject = Subject(f"bucket {target}", name, "allow s3:PutObject and s3:PutObjectTagging there")
         try:
             ask_bucket(client, target, subject)
         except SourceError as error:

@@ -6,8 +6,9 @@ from botocore.exceptions import ClientError
 
 from headwater.errors import SourceError
 from headwater.sources.provisioner import ResourceAction
-from headwater.sources.s3.aws import AwsSubject, asking, error_code
+from headwater.sources.s3.aws import asking, error_code
 from headwater.sources.s3.planning.actions import Observed
+from headwater.sources.subject import Subject
 
 TARGET_ID = "headwater"
 
@@ -88,8 +89,8 @@ class RuleResources:
             )
 
 
-def _name(rule: str) -> AwsSubject:
-    return AwsSubject(f"EventBridge rule {rule}", "source.resources", "")
+def _name(rule: str) -> Subject:
+    return Subject(f"EventBridge rule {rule}", "source.resources", "")
 
 
 def _last(arn: str) -> str:

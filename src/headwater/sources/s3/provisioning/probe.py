@@ -11,8 +11,9 @@ from headwater.errors import HeadwaterError
 from headwater.sources.finding import SetupFinding, to_finding
 from headwater.sources.notifications.outcome import MessageParser
 from headwater.sources.queue import Message, Queue
-from headwater.sources.s3.aws import AwsSubject, asking
+from headwater.sources.s3.aws import asking
 from headwater.sources.s3.planning.roles import PROBE_FOLDER
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -54,7 +55,7 @@ class Probe:
         self._parse = parse
         self._bucket = source.bucket
         self._key = f"{source.prefix}{PROBE_FOLDER}probe-{uuid.uuid4().hex}"
-        self._subject = AwsSubject(f"bucket {source.bucket}", "source", "")
+        self._subject = Subject(f"bucket {source.bucket}", "source", "")
         self._monotonic = monotonic
         self._versions: list[str] = []
         self._seen = _Seen()

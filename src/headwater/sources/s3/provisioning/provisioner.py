@@ -22,7 +22,7 @@ from headwater.errors import (
 from headwater.sources.finding import SetupFinding
 from headwater.sources.notifications.outcome import MessageParser
 from headwater.sources.provisioner import OnAction, Plan, ProvisioningScope, ResourceAction, ResourceKind
-from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, AwsSubject, asking, is_denied
+from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
 from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site
@@ -44,6 +44,7 @@ from headwater.sources.s3.provisioning.sns import TopicResources
 from headwater.sources.s3.provisioning.sqs import QueueResources
 from headwater.sources.s3.queue import SqsQueue, build_call, find_queue_endpoint
 from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from headwater.config.source import S3SourceConfig, SourceConfig
@@ -187,7 +188,7 @@ class AwsProvisioner:
         """See `Provisioner.probe`."""
         client = self._clients.get("sqs")
         name = name_queue_of(self._source)
-        with asking(AwsSubject(f"queue {name}", "source.queue", ""), "sqs"):
+        with asking(Subject(f"queue {name}", "source.queue", ""), "sqs"):
             url = self._source.queue.url or client.get_queue_url(QueueName=name)["QueueUrl"]
         # Received messages stay hidden until the probe releases them.
         call = build_call(client, self._clients.core)
@@ -316,7 +317,7 @@ def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site
     if queue and owner.judge(queue.tags) == "ours":
         return _read_site(queue.arn, clients)
     try:
-        with asking(AwsSubject("the account of the credentials", "source.queue", ""), "sts"):
+        with asking(Subject("the account of the credentials", "source.queue", ""), "sts"):
             identity = clients.get("sts").get_caller_identity()
     except SourceError:
         if queue:

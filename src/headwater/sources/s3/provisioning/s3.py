@@ -8,9 +8,10 @@ from botocore.exceptions import ClientError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from headwater.errors import ResourceConflictError
-from headwater.sources.s3.aws import AwsSubject, asking, error_code
+from headwater.sources.s3.aws import asking, error_code
 from headwater.sources.s3.planning.notification_merge import Merge
 from headwater.sources.s3.planning.notification_rules import Configuration, is_same, list_routes
+from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -38,7 +39,7 @@ class BucketNotification:
         self._client = client
         self._bucket = bucket
         self._owner = {"ExpectedBucketOwner": owner_account} if owner_account else {}
-        self._subject = AwsSubject(f"bucket {bucket}", "source", "")
+        self._subject = Subject(f"bucket {bucket}", "source", "")
         self._pause_seconds = pause_seconds
         self._sleep = sleep
 

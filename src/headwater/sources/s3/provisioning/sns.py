@@ -5,8 +5,9 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headwater.sources.provisioner import ResourceAction
-from headwater.sources.s3.aws import AwsSubject, asking, error_code
+from headwater.sources.s3.aws import asking, error_code
 from headwater.sources.s3.planning.actions import Observed
+from headwater.sources.subject import Subject
 
 _MISSING = frozenset({"NotFound", "NotFoundException", "TopicNotFound"})
 
@@ -80,8 +81,8 @@ class TopicResources:
                 self._client.delete_topic(TopicArn=action.arn)
 
 
-def _name(arn: str) -> AwsSubject:
-    return AwsSubject(f"topic {arn}", "source.resources", "")
+def _name(arn: str) -> Subject:
+    return Subject(f"topic {arn}", "source.resources", "")
 
 
 def _to_list(tags: dict[str, str]) -> list[dict[str, str]]:
