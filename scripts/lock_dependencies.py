@@ -22,7 +22,7 @@ FINGERPRINT = "# pyproject: "
 
 # `make setup` installs these. Not those that fetch models, and Java only on a machine that has none.
 EXTRAS = (
-    *("search", "documents", "excel", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot"),
+    *("search", "documents", "excel", "gcs", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot"),
     "tracing",
 )
 

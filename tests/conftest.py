@@ -9,6 +9,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "tests.fixtures.emulator",
+    "tests.fixtures.google",
     "tests.fixtures.provisioning.cloud",
     "tests.fixtures.spark",
     "tests.plugins.passes",

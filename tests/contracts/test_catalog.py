@@ -25,10 +25,11 @@ from headwater.lake.catalogs.syncing import plan_entry
 from tests.fixtures.catalogs.bigquery import run_bigquery
 from tests.fixtures.catalogs.datahub import run_datahub
 from tests.fixtures.catalogs.harness import COLUMNS, Harness
-from tests.fixtures.catalogs.hive_metastore import find_free_port, hive_metastore
+from tests.fixtures.catalogs.hive_metastore import hive_metastore
 from tests.fixtures.catalogs.hive_server import hive_server
 from tests.fixtures.catalogs.no_google import no_google
 from tests.fixtures.emulator import EmulatorSession
+from tests.fixtures.free_port import find_free_port
 
 __all__ = ["hive_metastore", "hive_server", "no_google"]
 

@@ -11,6 +11,8 @@ import pytest
 
 from headwater.errors import ObjectForbiddenError, SourceError
 from headwater.sources.cleaner import CleanTarget, SourceCleaner
+from headwater.sources.gcs.cleaner import GcsCleaner
+from headwater.sources.gcs.lister import GcsLister
 from headwater.sources.lister import ListedObject
 from headwater.sources.local.cleaner import LocalCleaner
 from headwater.sources.local.lister import LocalLister
@@ -20,6 +22,7 @@ from headwater.sources.object_store import ObjectRef, ObjectState
 from headwater.sources.s3.cleaner import CopySizes, S3Cleaner
 from headwater.sources.s3.lister import S3Lister
 from tests.fixtures.emulator import EmulatorSession
+from tests.fixtures.google import Storage
 
 KEYS = [
     "plain.json",
@@ -145,8 +148,32 @@ def build_s3(emulator: EmulatorSession, *, versioned: bool, sizes: CopySizes = W
     )
 
 
-@pytest.fixture(params=["memory", "local", "s3", "s3 with versions", "s3 in parts"])
+def build_gcs(storage: Storage) -> Harness:
+    archive = f"archive-{uuid.uuid4().hex[:12]}"
+    storage.client.create_bucket(archive)
+
+    def put(key: str, data: bytes) -> ListedObject:
+        storage.put(key, data)
+        lister = GcsLister(storage.client, storage.bucket)
+        return next(found for found in lister.iter_objects(key) if found.key == key)
+
+    return Harness(
+        put,
+        storage.read,
+        lambda key: storage.read(f"old/{key}", archive),
+        lambda target: GcsCleaner(storage.client, storage.bucket, target),
+        f"{archive}/old/",
+        has_tags=False,
+    )
+
+
+IN_GOOGLE = ("gcs", "versioned_storage")
+
+
+@pytest.fixture(params=["memory", "local", "s3", "s3 with versions", "s3 in parts", *IN_GOOGLE])
 def harness(request: pytest.FixtureRequest) -> Harness:
+    if request.param in IN_GOOGLE:
+        return build_gcs(request.getfixturevalue(request.param))
     if request.param.startswith("s3"):
         emulator = request.getfixturevalue("emulator")
         sizes = IN_PARTS if request.param == "s3 in parts" else WHOLE
@@ -199,8 +226,8 @@ def test_the_same_bytes_put_again_are_something_else(harness: Harness) -> None:
     now = harness.put("a.json", b"one")
     before = replace(now, last_modified=now.last_modified - timedelta(hours=1))
     if not harness.has_tags:
-        # A file's etag holds its time.
-        before = replace(before, etag="0-3")
+        # A file's etag holds its time, and an object of Cloud Storage has a number.
+        before = replace(before, etag="0-3", version_id="1" if now.version_id else None)
     assert harness.delete().clean(before) == "changed"
     assert harness.read("a.json") == b"one"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.sources.gcs.lister import GcsLister
 from headwater.sources.lister import ListedObject, Lister
 from headwater.sources.local.lister import LocalLister
 from headwater.sources.memory.lister import MemoryLister
@@ -14,6 +15,7 @@ from headwater.sources.parallel_lister import ParallelLister
 from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
 from headwater.sources.s3.lister import S3Lister
 from tests.fixtures.emulator import EmulatorSession
+from tests.fixtures.google import Storage
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
 
 WHEN = datetime(2026, 5, 1, tzinfo=timezone.utc)
@@ -33,7 +35,7 @@ ODD_KEYS = (
     "\ufb00-before-the-surrogates",
     "😀-behind-them",
 )
-KINDS = ("memory", "parallel", "local", "s3", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
+KINDS = ("memory", "parallel", "local", "s3", "gcs", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
 
 Build = Callable[[Iterable[str]], Lister]
 
@@ -77,6 +79,15 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Build:
             return S3Lister(s3, bucket, page_size=3)
 
         return put
+    if kind == "gcs":
+        storage: Storage = request.getfixturevalue("gcs")
+
+        def upload(keys: Iterable[str]) -> Lister:
+            for key in keys:
+                storage.put(key, b"x" * len(key))
+            return GcsLister(storage.client, storage.bucket, page_size=3)
+
+        return upload
     return lambda keys: build_inventory(tmp_path, kind.removeprefix("inventory-"), list(keys))
 
 

@@ -20,6 +20,7 @@ from headwater.sources.object_event import is_same_etag
 from headwater.sources.object_store import ObjectRef, ObjectState, ObjectStore, ObjectStoreConfig
 from headwater.sources.registry import build_object_store
 from tests.fixtures.emulator import EmulatorSession
+from tests.fixtures.google import Storage
 
 ODD_KEYS = [
     "plain.json",
@@ -125,7 +126,29 @@ def s3(emulator: EmulatorSession, monkeypatch: pytest.MonkeyPatch) -> Harness:
     return Harness(store, bucket, put, remove, versioned=True)
 
 
-@pytest.fixture(params=["memory", "local", "relocated", "s3"])
+def build_gcs(storage: Storage, *, versioned: bool) -> Harness:
+    store = build_object_store(ObjectStoreConfig("gcs", endpoint=storage.endpoint))
+
+    def put(key: str, data: bytes) -> ObjectState:
+        storage.put(key, data)
+        state = store.state(ObjectRef("gcs", storage.bucket, key))
+        assert state is not None
+        return state
+
+    return Harness(store, storage.bucket, put, storage.remove, versioned)
+
+
+@pytest.fixture
+def unversioned_gcs(gcs: Storage) -> Harness:
+    return build_gcs(gcs, versioned=False)
+
+
+@pytest.fixture
+def versioned_gcs(versioned_storage: Storage) -> Harness:
+    return build_gcs(versioned_storage, versioned=True)
+
+
+@pytest.fixture(params=["memory", "local", "relocated", "s3", "unversioned_gcs", "versioned_gcs"])
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found

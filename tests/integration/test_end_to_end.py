@@ -16,7 +16,8 @@ import pytest
 
 from tests.fixtures.end_to_end.command import Finished
 from tests.fixtures.end_to_end.odd_keys import ODD_NAMES
-from tests.fixtures.end_to_end.pipeline import Pipeline, Row, count_rows
+from tests.fixtures.end_to_end.pipeline import Pipeline
+from tests.fixtures.end_to_end.product import Row, count_rows
 from tests.fixtures.notification_bodies import s3_record
 
 pytestmark = pytest.mark.timeout(900)

@@ -15,7 +15,8 @@ import pytest
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.command import Finished
 from tests.fixtures.end_to_end.kill_workload import TABLES, Workload, kill_during_commit, list_pending
-from tests.fixtures.end_to_end.pipeline import RUN_SECONDS, Pipeline, Row
+from tests.fixtures.end_to_end.pipeline import Pipeline
+from tests.fixtures.end_to_end.product import RUN_SECONDS, Row
 
 # With :2, a first batch is committed and a second one is in work. The first hit of a point of capture
 # may come while the JVM still starts.

@@ -9,7 +9,8 @@ import pytest
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.faulty_proxy import Fault, run_faulty_proxy, s3_error
 from tests.fixtures.end_to_end.odd_keys import ODD_NAMES
-from tests.fixtures.end_to_end.pipeline import RUN_SECONDS, Pipeline
+from tests.fixtures.end_to_end.pipeline import Pipeline
+from tests.fixtures.end_to_end.product import RUN_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

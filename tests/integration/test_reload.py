@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.catalogs.hive_metastore import find_free_port
 from tests.fixtures.end_to_end.command import Running, run_command
+from tests.fixtures.free_port import find_free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -20,14 +20,11 @@ from headwater.lake.snapshot_reader import SnapshotReader
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.command import Running
 from tests.fixtures.end_to_end.faulty_proxy import FaultyProxy, run_faulty_proxy
-from tests.fixtures.end_to_end.pipeline import Pipeline, Row
+from tests.fixtures.end_to_end.pipeline import Pipeline
+from tests.fixtures.end_to_end.product import Row
 from tests.fixtures.end_to_end.python_archive import write_python_archive
-from tests.fixtures.end_to_end.standalone_cluster import (
-    HOST,
-    StandaloneCluster,
-    find_free_port,
-    run_standalone_cluster,
-)
+from tests.fixtures.end_to_end.standalone_cluster import HOST, StandaloneCluster, run_standalone_cluster
+from tests.fixtures.free_port import find_free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.fixtures.end_to_end.command import Finished
-from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline, Put, Row
+from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline, Put
+from tests.fixtures.end_to_end.product import Row
 from tests.fixtures.notification_bodies import s3_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 from headwater.app.application import App
 from headwater.app.scope import source_bucket
@@ -18,9 +18,8 @@ from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
 
-# One empty long poll asks all servers of an SQS queue; the in-process queue of a watcher needs no waiting.
-_EMPTY_POLL_SECONDS = 1.0
-_EMPTY_POLL_SECONDS_WATCHED = 0.05
+# A poll that waits for the longest time ends within this time.
+_RECENT = timedelta(seconds=60)
 
 
 class Capture:
@@ -82,13 +81,7 @@ class Capture:
 
     def _consume(self, stop: threading.Event, *, once: bool) -> None:
         if once:
-            self._consumer.run_once(
-                stop,
-                is_fed=self._fed.is_set,
-                empty_poll_seconds=_EMPTY_POLL_SECONDS_WATCHED
-                if self._source.is_watched
-                else _EMPTY_POLL_SECONDS,
-            )
+            self._consumer.run_once(stop, is_fed=self._fed.is_set)
         else:
             self._consumer.run(stop)
 
@@ -109,9 +102,10 @@ class Capture:
     def read_queue_depth(self) -> int | None:
         """Return the approximate number of waiting messages; None when the queue does not report it."""
         try:
-            return self._queue.depth().visible
+            depth = self._queue.depth()
         except SourceError:
             return None
+        return None if depth is None else depth.visible
 
     def is_drained(self) -> bool:
         """True if nothing waits in the queue or is being committed; False when the queue cannot be asked."""
@@ -119,6 +113,9 @@ class Capture:
             depth = self._queue.depth()
         except SourceError:
             return False
+        if depth is None:
+            until = self.find_captured_until()
+            return until is not None and datetime.now(timezone.utc) - until < _RECENT
         return not depth.visible and not depth.in_flight
 
     def find_captured_until(self) -> datetime | None:

@@ -104,12 +104,13 @@ def check_source(settings: Settings, known: str | None) -> None:
             f"{what}; source.type is now {source.type}",
             hint="use a separate lake for the new source: set lake to another location",
         )
-    raise UsageError(
-        f"{what}; source.{source.location_key} is now {source.location}",
-        hint=f"the same objects at a new location: add `moved_from: {location}` to source; "
-        "other objects: set lake to another location, so that they get their own tables",
-    )
+    hint = "set lake to another location, so that the objects get their own tables"
+    if "moved_from" in type(source).model_fields:
+        hint = (
+            f"the same objects at a new location: add `moved_from: {location}` to source; otherwise, {hint}"
+        )
+    raise UsageError(f"{what}; source.{source.location_key} is now {source.location}", hint=hint)
 
 
 def _describe(provider: str, location: str) -> str:
-    return f"the bucket {location}" if provider == "s3" else f"the folder {location}"
+    return f"the folder {location}" if provider == "local" else f"the bucket {location}"

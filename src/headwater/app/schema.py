@@ -124,7 +124,7 @@ def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
     bucket, key = source.bucket, text
     if "://" in text:
         bucket, _, key = text.split("://", 1)[1].partition("/")
-    return app.build_store_config(), _refer("s3", bucket, key)
+    return app.build_store_config(), _refer(source.type, bucket, key)
 
 
 def _refer(provider: str, bucket: str, key: str) -> ObjectRef:

@@ -87,8 +87,8 @@ class QuarantineStatus:
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """Approximate numbers of messages that wait or are with a consumer; `error` when the queue cannot be
-    asked."""
+    """Approximate numbers of messages that wait or are with a consumer; None if the service does not report
+    them. `error` when the queue cannot be asked."""
 
     visible: int | None
     in_flight: int | None
@@ -242,7 +242,7 @@ class StatusReader:
                 depth = queue.depth()
         except SourceError as error:
             return QueueStatus(None, None, error.message)
-        return QueueStatus(depth.visible, depth.in_flight)
+        return QueueStatus(None, None) if depth is None else QueueStatus(depth.visible, depth.in_flight)
 
 
 def _read_checkpoint(reader: SnapshotReader) -> str | None:

@@ -10,7 +10,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.status import Status, TableStatus, WriterStatus
+    from headwater.app.status import QueueStatus, Status, TableStatus, WriterStatus
     from headwater.config.settings import Settings
     from headwater.observability.part_state import PartState
 
@@ -58,8 +58,7 @@ def render_status(found: "Status") -> None:
     events, quarantine = found.events, found.quarantine
     render_text(f"events      {events.rows:,} rows, last commit {_format_time(events.last_commit)}")
     if found.queue:
-        waiting = found.queue.error or f"{found.queue.visible:,} waiting, {found.queue.in_flight:,} in flight"
-        render_text(f"queue       {waiting}")
+        render_text(f"queue       {_format_queue(found.queue)}")
     if found.reconcile:
         done = found.reconcile
         state = _format_time(done.finished_at) if done.finished_at else f"unfinished, after {done.cursor!r}"
@@ -108,6 +107,12 @@ def _describe_state(state: "PartState") -> str:
 
 def _describe_lag(table: "TableStatus") -> str | int:
     return table.lag_events if table.follows is None else f"{table.lag_commits:,} commits of {table.follows}"
+
+
+def _format_queue(queue: "QueueStatus") -> str:
+    if queue.error or queue.visible is None:
+        return queue.error or "its depth is not reported"
+    return f"{queue.visible:,} waiting, {queue.in_flight:,} in flight"
 
 
 def _format_time(when: datetime | None) -> str:

@@ -221,7 +221,7 @@ class Settings(Section):
         if source.clean_source != "move":
             return self
         target, lake = str(source.clean_source_move_to), self.lake
-        if source.type == "s3":
+        if source.type != "local":
             target, lake = source.clean_source_target, lake.partition("://")[2]
         if f"{target.rstrip('/')}/".startswith(f"{lake.rstrip('/')}/"):
             text = f"{target!r} is inside the lake, among the tables' files; choose another location"

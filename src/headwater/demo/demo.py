@@ -39,6 +39,7 @@ from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.observability.logging import configure_logging
+from headwater.sources.queue import QueueDepth
 from headwater.sources.registry import build_queue
 
 SEED = 20260504
@@ -170,7 +171,7 @@ class _DemoRun:
         moves, patient_until = -1, 0.0
         with closing(build_queue(self._settings.source)) as queue:
             while not (stop.wait(POLL_SECONDS) or pipeline.done() or self._uploader.failure):
-                depth = queue.depth()
+                depth = queue.depth() or QueueDepth(0, 0)
                 self._progress.note_queue(depth.visible, depth.in_flight)
                 view = self._progress.take_snapshot()
                 screen.show(view)

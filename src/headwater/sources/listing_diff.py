@@ -62,8 +62,11 @@ def is_same_state(listed: ListedObject, known: KnownState) -> bool:
 def is_put_again(listed: ListedObject, known: KnownState) -> bool:
     """Whether the same bytes were put after the known state: another content may have been read in between.
 
-    Stores list times to the second, and events are never older than the modification of their object.
+    Stores list times to the second, and events are never older than the modification of their object. No two
+    puts have one version id.
     """
+    if listed.version_id not in (None, "", "null") and listed.version_id == known.version_id:
+        return False
     return known.event_time is not None and listed.last_modified.replace(microsecond=0) > known.event_time
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-StoreKind = Literal["s3", "local", "memory"]
+StoreKind = Literal["s3", "gcs", "local", "memory"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,9 @@ class Queue(Protocol):
         """Make messages visible again at once; best effort, raises nothing."""
         ...
 
-    def depth(self) -> QueueDepth:
-        """Return the approximate depth, which never proves that the queue is empty."""
+    def depth(self) -> QueueDepth | None:
+        """Return the approximate depth, which never proves that the queue is empty. None if the service does
+        not report it."""
         ...
 
     def close(self) -> None:

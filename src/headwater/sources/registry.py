@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 # Module and function or class of each builder. The queue of a folder is filled by its watcher.
 _QUEUES: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.sources.memory.queue", "build_memory_queue"),
+    "gcs": ("headwater.sources.gcs.queue", "build_pubsub_queue"),
     "s3": ("headwater.sources.s3.queue", "build_sqs_queue"),
 }
 _SOURCES: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.sources.local.source", "LocalSource"),
+    "gcs": ("headwater.sources.gcs.source", "GcsSource"),
     "s3": ("headwater.sources.s3.source", "S3Source"),
 }
 _OBJECT_STORES: Mapping[StoreKind, tuple[str, str]] = {
     "local": ("headwater.sources.local.object_store", "build_local_store"),
     "memory": ("headwater.sources.memory.object_store", "build_memory_store"),
+    "gcs": ("headwater.sources.gcs.object_store", "build_gcs_store"),
     "s3": ("headwater.sources.s3.object_store", "build_s3_store"),
 }
 _CLEANERS: Mapping[str, tuple[str, str]] = {
     "local": ("headwater.sources.local.cleaner", "build_local_cleaner"),
+    "gcs": ("headwater.sources.gcs.cleaner", "build_gcs_cleaner"),
     "s3": ("headwater.sources.s3.cleaner", "build_s3_cleaner"),
 }
 _PROVISIONERS: Mapping[str, tuple[str, str]] = {
@@ -45,7 +49,11 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
 # Only for setting up: executors, which build object stores, need no parsers.
 _PARSER = ("headwater.sources.message_parser", "parse_message")
 # What to install if the library of a type's vendor cannot be imported.
-_INSTALL: Mapping[str, str] = {"local": "pip install headwater", "s3": "pip install boto3"}
+_INSTALL: Mapping[str, str] = {
+    "gcs": "pip install 'headwater[gcs]'",
+    "local": "pip install headwater",
+    "s3": "pip install boto3",
+}
 
 
 def build_source(source: "SourceConfig") -> Source:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.fixtures.catalogs.hive_metastore import find_free_port
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.command import Running
 from tests.fixtures.end_to_end.pipeline import NO_RECONCILE, Pipeline
+from tests.fixtures.free_port import find_free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -9,7 +9,7 @@ from headwater.capture.consumer import Consumer, ConsumerOptions
 from headwater.config.source import S3SourceConfig
 from headwater.demo.emulator import CREDENTIALS
 from headwater.demo.landing_zone import LandingZone
-from headwater.sources.queue import Queue
+from headwater.sources.queue import Queue, QueueDepth
 from headwater.sources.registry import build_queue
 from tests.fixtures.capture import RunningConsumer, Tables
 from tests.fixtures.emulator import EmulatorSession
@@ -57,7 +57,7 @@ def test_every_key_arrives_as_it_is_and_the_queue_is_empty_after(
     assert sorted(tables.keys) == sorted(ODD_KEYS)
     assert not tables.quarantine
     assert all(captured.event.version_id and captured.event.order_key for captured in tables.events)
-    assert queue.depth().visible + queue.depth().in_flight == 0
+    assert queue.depth() == QueueDepth(0, 0)
     queue.close()
 
 
@@ -99,5 +99,5 @@ def test_objects_that_land_while_it_runs_are_captured_once_each(
         running.wait_for(events=200, quarantined=20)
     assert sorted(tables.keys) == sorted(keys)
     assert {item.reason for item in tables.quarantine} == {"malformed_json"}
-    assert queue.depth().visible + queue.depth().in_flight == 0
+    assert queue.depth() == QueueDepth(0, 0)
     queue.close()

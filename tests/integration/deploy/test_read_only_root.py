@@ -6,7 +6,6 @@ A chroot in namespaces of its own: the machine's /usr, this clone and its enviro
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.deploy import DEPLOY, ROOT
+from tests.fixtures.free_port import find_free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -80,11 +80,6 @@ def list_readable():
     editable = [line for path in packages.glob("_*headwater*.pth") for line in path.read_text().split()]
     paths = [*system, *java, *map(str, own), *editable]
     return [path for path in dict.fromkeys(paths) if path.startswith("/") and os.path.lexists(path)]
-
-
-def find_free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def explain_missing():

@@ -29,7 +29,8 @@ from headwater.lake.layout import TableAddress, table_path
 from headwater.lake.options import owner_options
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_partitions
-from tests.fixtures.catalogs.hive_metastore import MetastoreServer, find_free_port, hive_metastore
+from tests.fixtures.catalogs.hive_metastore import MetastoreServer, hive_metastore
+from tests.fixtures.free_port import find_free_port
 from tests.fixtures.lakes import FIXTURE_LAKE
 
 pytestmark = pytest.mark.long

@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.fixtures.free_port import find_free_port
 from tests.fixtures.search.api import parse_events
-from tests.fixtures.search.served_lake import ServedLake, find_free_port, is_answering, run_serve
+from tests.fixtures.search.served_lake import ServedLake, is_answering, run_serve
 from tests.fixtures.waiting import wait_until
 
 SWIM = {"query": "headphones for swimming"}

@@ -16,7 +16,7 @@ from headwater.cli.run import find_address
 from headwater.config.listen_address import ListenAddress
 from headwater.errors import PlatformError
 from headwater.observability.part_board import PartBoard
-from tests.fixtures.catalogs.hive_metastore import find_free_port
+from tests.fixtures.free_port import find_free_port
 from tests.fixtures.lakes import load_fixture_settings
 
 

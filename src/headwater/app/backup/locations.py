@@ -52,10 +52,11 @@ def is_inside(path: str, folder: str) -> bool:
 
 def _list_sources(settings: Settings) -> Iterator[str]:
     source = settings.source
-    if source.type == "s3":
-        yield f"s3://{source.bucket}/{source.prefix}".rstrip("/")
-    elif source.type == "local":
+    if source.type == "local":
         yield _normalize(str(source.path))
+    else:
+        scheme = source.address.partition("://")[0]
+        yield f"{scheme}://{source.location}/{source.prefix}".rstrip("/")
 
 
 def _normalize(location: str) -> str:

@@ -8,13 +8,16 @@ from headwater.sources.s3.planning.roles import Role
 
 
 def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
-    """Return IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for a folder as source.
+    """Return IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for another source.
 
     Asks AWS for the caller's identity; if unknown, account and region are `*`.
     """
     source = settings.source
     if source.type != "s3":
-        raise UsageError("a local source needs no IAM policies", hint="only sources of type s3 need them")
+        raise UsageError(
+            f"a source of type {source.type!r} needs no IAM policies of AWS",
+            hint="only sources of type s3 need them",
+        )
     from headwater.sources.s3.provisioning.provisioner import build_source_policies
 
     return build_source_policies(source, settings.lake)

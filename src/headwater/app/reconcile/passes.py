@@ -38,7 +38,7 @@ from headwater.sources.listing_diff import Comparison
 from headwater.sources.local.lister import LocalLister
 from headwater.sources.memory.lister import MemoryLister
 from headwater.sources.pacing import Pacer
-from headwater.sources.registry import build_queue
+from headwater.sources.registry import build_queue, build_source
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -112,26 +112,27 @@ class Reconcile:
                 depth = queue.depth()
         except (ConfigError, SourceError):
             return None
-        return depth.visible + depth.in_flight
+        return None if depth is None else depth.visible + depth.in_flight
 
     @contextmanager
     def _open_listing(self, pace: Callable[[], None], inventory: str | None) -> Iterator[Listing]:
-        if self._source.type == "local":
-            if inventory is not None:
-                raise UsageError("a folder has no inventory", hint="omit --inventory for a local source")
-            lister = LocalLister(self._source.path)
-            yield Listing(
-                lister,
-                self._bucket,
-                self._prefix,
-                provider="local",
-                is_absent=lambda key: not lister.hides(key),
-            )
+        source = self._source
+        if inventory is None:
+            with build_source(source).open_lister(pace) as lister:
+                listing = Listing(lister, self._bucket, self._prefix, provider=source.type)
+                if isinstance(lister, LocalLister):
+                    hides = lister.hides
+                    listing = replace(listing, is_absent=lambda key: not hides(key))
+                yield listing
             return
+        if source.type != "s3":
+            raise UsageError(
+                f"a source of type {source.type!r} has no inventory", hint="omit --inventory for this source"
+            )
         from headwater.sources.s3.lister import build_listing_client
 
-        with closing(build_listing_client(self._source)) as client:
-            yield build_listing(self._source, client, pace, inventory)
+        with closing(build_listing_client(source)) as client:
+            yield open_inventory(source, client, pace, inventory)
 
     def run_pass(
         self,
@@ -291,17 +292,12 @@ class Reconcile:
                 self._metrics.count("reconcile_differences", getattr(done, kind), kind=kind)
 
 
-def build_listing(
-    source: S3SourceConfig, client: "S3Client", pace: Callable[[], None], inventory: str | None
+def open_inventory(
+    source: S3SourceConfig, client: "S3Client", pace: Callable[[], None], inventory: str
 ) -> Listing:
-    """Return the bucket's own listing, or that of an inventory report. Raises `UsageError` for a bad
-    report."""
-    from headwater.sources.s3.lister import S3Files, S3Lister
-
-    live = S3Lister(client, source.bucket, pace=pace)
-    if inventory is None:
-        return Listing(live, source.known_location, source.prefix)
+    """Return the listing of an inventory report. Raises `UsageError` for a bad report."""
     from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
+    from headwater.sources.s3.lister import S3Files, S3Lister
 
     files = S3Files(client) if inventory.startswith("s3://") else LocalFiles()
     report = S3InventoryLister(inventory, source.bucket, files)

@@ -115,7 +115,7 @@ class Consumer:
             depth = self._queue.depth()
         except SourceError:
             return None
-        if not (depth.visible or depth.in_flight or intake.in_flight_count()):
+        if depth is not None and not (depth.visible or depth.in_flight or intake.in_flight_count()):
             return now
         if self._clock.monotonic() < self._predecessor_until:
             # Messages of a dead predecessor are hidden from every poll and reappear later.
@@ -136,11 +136,12 @@ class Consumer:
         stop: threading.Event | None = None,
         *,
         empty_polls: int = 2,
-        empty_poll_seconds: float = 1.0,
+        empty_poll_seconds: float | None = None,
         is_fed: Callable[[], bool] = lambda: True,
     ) -> CaptureStats:
         """Capture every message now in the queue, then returns. Raises as `run` does.
 
+        A poll lasts `empty_poll_seconds`, by default those of the options.
         The queue counts as empty after `empty_polls` consecutive long polls without an older message; its
         approximate depth can only trigger further polls. Waits for the messages of a dead predecessor,
         slightly longer than the visibility timeout at most. Keeps polling while `is_fed` returns False:
@@ -156,17 +157,18 @@ class Consumer:
             )
 
         emptiness = Emptiness(self._clock.now(), empty_polls)
-        self._loop(stop or threading.Event(), empty_poll_seconds, emptiness, is_finished)
+        seconds = self._options.empty_poll_seconds if empty_poll_seconds is None else empty_poll_seconds
+        self._loop(stop or threading.Event(), seconds, emptiness, is_finished)
         return self.stats
 
     def _is_left(self, intake: Intake) -> bool:
-        """True if the queue's depth confirms that it is empty; otherwise polling continues."""
+        """True if the queue's depth confirms that it is empty, or is not reported; else polling continues."""
         try:
             depth = self._queue.depth()
         except SourceError as error:
             log.warning("cannot read queue depth", error=error.message)
             return not error.retryable
-        if depth.visible or depth.in_flight > intake.in_flight_count():
+        if depth is not None and (depth.visible or depth.in_flight > intake.in_flight_count()):
             intake.keep_polling()
             return False
         return True

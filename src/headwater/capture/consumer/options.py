@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headwater.config.source import CaptureConfig, QueueConfig
+    from headwater.config.source import CaptureConfig, QueueConfig, SubscriptionConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,8 @@ class ConsumerOptions:
 
     `commit_patience` limits retries of a failing commit, with pauses that grow from `commit_pause`.
     `receive_patience` limits how long a queue may be unreachable before its first response.
-    `stop_patience` limits the wait for pending receive calls at the end of a run.
+    `stop_patience` limits the wait for pending receive calls at the end of a run. A poll of this queue that
+    has lasted `empty_poll_seconds` without a message has asked all of it.
     """
 
     visibility_timeout: int = 30
@@ -30,9 +31,12 @@ class ConsumerOptions:
     commit_pause: float = 1
     receive_patience: float = 60
     stop_patience: float = 2
+    empty_poll_seconds: float = 0.05
 
 
-def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> ConsumerOptions:
+def build_options(
+    queue: "QueueConfig | SubscriptionConfig | None", capture: "CaptureConfig"
+) -> ConsumerOptions:
     """Return the options of a source; without a queue configuration those of an in-process queue."""
     if queue is None:
         return ConsumerOptions(
@@ -52,4 +56,5 @@ def build_options(queue: "QueueConfig | None", capture: "CaptureConfig") -> Cons
         batch_bytes=int(capture.batch_bytes),
         min_sync_interval=capture.min_sync_interval,
         delete_threads=max(2, queue.receivers // 2),
+        empty_poll_seconds=queue.empty_poll_seconds,
     )

@@ -6,6 +6,7 @@ stored, see `StoredGroups`, and only later events have to be grouped.
 
 from datetime import datetime
 from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -25,6 +26,7 @@ from headwater.capture.control_events import (
     RETRACT_EVENT,
     TAGGED_EVENT,
 )
+from headwater.capture.reconcile.newest_state import CERTAIN_REMOVALS
 
 KEYS = ("bucket", "key")
 _ORDER = StructType([StructField("order_key", StringType()), StructField("event_time", TimestampType())])
@@ -69,7 +71,7 @@ def group_events(events: DataFrame) -> DataFrame:
     from_listing = (F.col("source") == "listing") & F.col("order_key").isNull() & ~_is_cleaning()
     is_removal = F.col("kind") == "removed"
     # For any sender: removing a version other than the newest does not change the current object.
-    is_marker = F.col("event_name").endswith("DeleteMarkerCreated")
+    is_marker = reduce(or_, (F.col("event_name").endswith(end) for end in CERTAIN_REMOVALS))
     of_version = ~is_marker & ~F.coalesce("version_id", F.lit("")).isin("", "null")
     order = F.struct("order_key", "event_time")
     observed = F.struct("received_at", "event_time")

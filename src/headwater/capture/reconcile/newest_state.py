@@ -78,6 +78,11 @@ def _is_contradicted(
     return any(not is_same_etag(one.etag, state.etag) for one in later)
 
 
+CERTAIN_REMOVALS = ("DeleteMarkerCreated", "OBJECT_DELETE", "OBJECT_ARCHIVE")
+"""Ends of names of events after which no older version is the current one. Versions of Cloud Storage are in
+order, and an older one never becomes the current one again."""
+
+
 def is_certain_removal(event: ObjectEvent) -> bool:
     """True if nothing is stored under the key after the event.
 
@@ -85,7 +90,7 @@ def is_certain_removal(event: ObjectEvent) -> bool:
     """
     if event.kind != "removed":
         return False
-    return event.version_id in (None, "", "null") or event.event_name.endswith("DeleteMarkerCreated")
+    return event.version_id in (None, "", "null") or event.event_name.endswith(CERTAIN_REMOVALS)
 
 
 def _describes_state(event: ObjectEvent) -> bool:

@@ -10,6 +10,7 @@ from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 
 _FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel"}
+_SOURCE_EXTRAS = frozenset({"gcs"})
 _EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
 
 
@@ -34,6 +35,8 @@ def find_missing_extras(settings: Settings, installed: Callable[[str], bool]) ->
 
 def iter_needs(settings: Settings) -> Iterator[Need]:
     """Yield every need of the configuration. Reads nothing else."""
+    if settings.source.type in _SOURCE_EXTRAS:
+        yield Need(("source", "type"), f"type: {settings.source.type}", settings.source.type)
     for name, table in settings.object_tables.items():
         extra = _FORMAT_EXTRAS.get(table.effective_format)
         if extra is not None:

@@ -5,18 +5,21 @@ from typing import Annotated
 from pydantic import Field
 
 from headwater.config.source.capture import CaptureConfig
+from headwater.config.source.gcs import GcsSourceConfig, SubscriptionConfig
 from headwater.config.source.local import LocalSourceConfig
 from headwater.config.source.reconcile import ReconcileConfig
 from headwater.config.source.s3 import QueueConfig, ResourcesConfig, S3SourceConfig
 
-SourceConfig = Annotated[S3SourceConfig | LocalSourceConfig, Field(discriminator="type")]
+SourceConfig = Annotated[S3SourceConfig | GcsSourceConfig | LocalSourceConfig, Field(discriminator="type")]
 
 __all__ = [
     "CaptureConfig",
+    "GcsSourceConfig",
     "LocalSourceConfig",
     "QueueConfig",
     "ReconcileConfig",
     "ResourcesConfig",
     "S3SourceConfig",
     "SourceConfig",
+    "SubscriptionConfig",
 ]

@@ -14,6 +14,19 @@ def read_off(value: object) -> object:
     return "off" if value is False else value
 
 
+def format_target(address: str | None, scheme: str) -> str:
+    """Return the target of moved objects as `bucket/prefix/`; empty without a target."""
+    target = (address or "").removeprefix(f"{scheme}://").rstrip("/")
+    return f"{target}/" if target else ""
+
+
+def is_inside(target: str, bucket: str, source_prefix: str) -> bool:
+    """True if objects moved to `target`, as `bucket/prefix/`, are in the source again."""
+    target_bucket, _, prefix = target.partition("/")
+    # A moved key is the target prefix followed by the whole original key.
+    return target_bucket == bucket and f"{prefix}{source_prefix}".startswith(source_prefix)
+
+
 def iter_clean_problems(
     action: str, delay: float, move_to: object, inside: bool
 ) -> Iterator[tuple[tuple[str, ...], str]]:

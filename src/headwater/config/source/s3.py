@@ -6,7 +6,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from headwater.config.addresses import check_bucket_name
 from headwater.config.section import Duration, Section, SectionError, TextMap
-from headwater.config.source.cleaning import CLEAN_DELAY, CLEAN_SOURCE, iter_clean_problems, read_off
+from headwater.config.source.cleaning import (
+    CLEAN_DELAY,
+    CLEAN_SOURCE,
+    format_target,
+    is_inside,
+    iter_clean_problems,
+    read_off,
+)
 
 _MAX_TAGS = 10
 
@@ -22,6 +29,9 @@ QueueUrl = Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_chec
 
 class QueueConfig(Section):
     """The queue that receives the bucket's notifications."""
+
+    # Long polling asks all servers of a queue.
+    empty_poll_seconds: ClassVar[float] = 1.0
 
     url: QueueUrl | None = Field(
         None,
@@ -160,14 +170,11 @@ class S3SourceConfig(Section):
     @property
     def clean_source_target(self) -> str:
         """Return the target of moved objects, as `bucket/prefix/`; empty without a target."""
-        target = (self.clean_source_move_to or "").removeprefix("s3://").rstrip("/")
-        return f"{target}/" if target else ""
+        return format_target(self.clean_source_move_to, "s3")
 
     @model_validator(mode="after")
     def _check_clean_source(self) -> "S3SourceConfig":
-        bucket, _, prefix = self.clean_source_target.partition("/")
-        # A moved key is the target prefix followed by the whole original key.
-        inside = bucket == self.bucket and f"{prefix}{self.prefix}".startswith(self.prefix)
+        inside = is_inside(self.clean_source_target, self.bucket, self.prefix)
         problems = list(
             iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         )

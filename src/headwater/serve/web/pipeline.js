@@ -50,7 +50,7 @@ function listTiles(search, pipeline) {
   if (pipeline.events) tiles.push(["Events", formatNumber(pipeline.events.rows), `${formatNumber(pipeline.events.commits)} commits`, ""]);
   if (pipeline.queue) {
     const queue = pipeline.queue;
-    tiles.push(["Queue", queue.error ? "?" : formatNumber(queue.visible), queue.error ? "unavailable" : `${formatNumber(queue.in_flight)} in flight`, queue.error ? "bad" : ""]);
+    tiles.push(["Queue", queue.visible === null ? "?" : formatNumber(queue.visible), queue.error ? "unavailable" : queue.visible === null ? "depth not reported" : `${formatNumber(queue.in_flight)} in flight`, queue.error ? "bad" : ""]);
   }
   if (quarantine) tiles.push(["Quarantine", formatNumber(total), `${quarantine.messages} messages, ${quarantine.objects} objects, ${quarantine.records} records`, total ? "warn" : "good"]);
   return tiles;

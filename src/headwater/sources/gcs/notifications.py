@@ -4,7 +4,6 @@ import base64
 from collections.abc import Mapping
 
 from headwater.sources.notifications.fields import (
-    read_etag,
     read_object,
     read_optional_text,
     read_size,
@@ -77,7 +76,8 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
         event_name=event_name,
         event_time=read_time(attributes, "eventTime"),
         size=None if kind == "removed" else read_size(resource, "size"),
-        etag=None if kind == "removed" else read_etag(resource, "etag"),
+        # As in `object_store`: the store's own etag changes with the metadata, too.
+        etag=None if kind == "removed" else generation,
         raw=to_json({"attributes": sent, "resource": resource or None}),
     )
 

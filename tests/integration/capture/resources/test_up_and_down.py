@@ -11,6 +11,7 @@ from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.errors import BucketNotFoundError, QueueNotFoundError, ResourceConflictError
 from headwater.sources.provisioner import Plan, ProvisioningScope, ResourceAction
+from headwater.sources.queue import QueueDepth
 from headwater.sources.registry import build_queue
 from headwater.sources.s3.resource_names import name_resources
 from tests.fixtures.provisioning.cloud import Cloud
@@ -58,7 +59,7 @@ def test_the_test_event_is_seen_and_the_queue_is_left_empty(cloud: Cloud) -> Non
     [created, _] = set_up(settings, probe_seconds=20).probe
     assert "TestEvent" in created.detail
     with closing(build_queue(settings.source)) as queue:
-        assert (queue.depth().visible, queue.depth().in_flight) == (0, 0)
+        assert queue.depth() == QueueDepth(0, 0)
 
 
 def test_nothing_of_the_probe_stays_in_a_versioned_bucket(cloud: Cloud) -> None:

@@ -20,7 +20,7 @@ from headwater.errors import ConfigError
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard
-from tests.fixtures.catalogs.hive_metastore import find_free_port
+from tests.fixtures.free_port import find_free_port
 from tests.fixtures.servers.webhook_receiver import Receiver, running_receiver
 from tests.fixtures.waiting import wait_until
 

@@ -49,7 +49,7 @@ def write_s3_config(folder: Path, bucket: str = "landing") -> Path:
 def test_a_folder_has_no_inventory(tmp_path: Path) -> None:
     done = run(write_config(tmp_path), "--inventory", "manifest.json")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "a folder has no inventory" in done.stderr
+    assert "a source of type 'local' has no inventory" in done.stderr
 
 
 @pytest.mark.parametrize("bucket", ["landing", "other"])

@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 from headwater.cli.main import app
 from headwater.config.catalogs import catalog
 from tests.fixtures.catalogs.bigquery import run_bigquery
-from tests.fixtures.catalogs.hive_metastore import find_free_port
 from tests.fixtures.catalogs.no_google import no_google
+from tests.fixtures.free_port import find_free_port
 from tests.fixtures.lakes import FIXTURE_LAKE, write_config
 
 __all__ = ["no_google"]

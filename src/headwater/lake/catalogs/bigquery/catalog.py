@@ -109,7 +109,7 @@ class BigQueryCatalog:
 
     def close(self) -> None:
         """See `Catalog`."""
-        self._client.close()  # type: ignore[no-untyped-call]  # Google gives it no types
+        self._client.close()
 
     def _find_table(self, name: str) -> bigquery.Table | None:
         try:
@@ -223,7 +223,7 @@ def _find_credentials(config: CatalogConfig) -> Any:
         credentials, _ = google.auth.default(scopes=_SCOPES)
     except DefaultCredentialsError as error:
         if config.endpoint:
-            return AnonymousCredentials()  # type: ignore[no-untyped-call]  # Google gives it no types
+            return AnonymousCredentials()
         raise CredentialsError(
             f"bigquery: {error}",
             hint="gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS",

@@ -63,9 +63,9 @@ class Probe:
     def run(self, timeout_seconds: float) -> list[SetupFinding]:
         """Return findings; holds other messages while it runs, then releases them at once."""
         try:
-            waiting = self._queue.depth().visible
-            if waiting > MAX_BACKLOG:
-                return [_describe_backlog(waiting)]
+            depth = self._queue.depth()
+            if depth and depth.visible > MAX_BACKLOG:
+                return [_describe_backlog(depth.visible)]
             return self._go_round(timeout_seconds)
         except HeadwaterError as error:
             return [to_finding(NAME, error)]
@@ -144,7 +144,7 @@ class Probe:
 
     def _describe_silence(self, timeout_seconds: float) -> SetupFinding:
         depth = self._queue.depth()
-        others = max(0, depth.in_flight - len(self._seen.held))
+        others = max(0, depth.in_flight - len(self._seen.held)) if depth else 0
         detail = f"an object was put, but no notification arrived within {timeout_seconds:g} s"
         if self._seen.test_event:
             detail += ", although S3's TestEvent arrived"

@@ -1,0 +1,62 @@
+"""`GcsSource`: a bucket in Google Cloud Storage with its subscription, see `headwater.sources.source`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from headwater.config.source import GcsSourceConfig
+from headwater.errors import UsageError
+from headwater.observability.clock import Clock
+from headwater.sources.finding import SetupFinding
+from headwater.sources.gcs.checks import check_gcs_source, ensure_bucket, ensure_subscription
+from headwater.sources.gcs.clients import build_storage_client
+from headwater.sources.gcs.lister import GcsLister
+from headwater.sources.lister import UnusablePath
+from headwater.sources.object_store import ObjectStoreConfig
+
+_SCHEMES = ("gs", "gcs")
+
+
+class GcsSource:
+    """Objects of a bucket in Google Cloud Storage."""
+
+    def __init__(self, config: GcsSourceConfig) -> None:
+        self._config = config
+
+    def build_store_config(self) -> ObjectStoreConfig:
+        """See `Source`."""
+        return ObjectStoreConfig("gcs", endpoint=self._config.endpoint, scheme="gs")
+
+    @contextmanager
+    def open_lister(
+        self, pace: Callable[[], None], on_unusable: Callable[[UnusablePath], None] | None = None
+    ) -> Iterator[GcsLister]:
+        """See `Source`. Every key of a bucket can be listed."""
+        config = self._config
+        lister = GcsLister(build_storage_client(config.endpoint, config.project), config.bucket, pace=pace)
+        try:
+            yield lister
+        finally:
+            lister.close()
+
+    def parse_address(self, address: str) -> str:
+        """See `Source`. An address is a URL."""
+        scheme, separator, rest = address.partition("://")
+        if not separator:
+            return address
+        # `urlsplit` would break keys, which may contain `#` and `?`.
+        bucket, _, key = rest.partition("/")
+        if scheme not in _SCHEMES or bucket != self._config.bucket:
+            raise UsageError(
+                f"{address} is not in the source bucket {self._config.bucket}",
+                hint=f"addresses look like gs://{self._config.bucket}/KEY",
+            )
+        return key
+
+    def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
+        """See `Source`."""
+        queue = [lambda: ensure_subscription(self._config)] if captures else []
+        return [lambda: ensure_bucket(self._config), *queue]
+
+    def check(self, *, needs_removals: bool, clock: Clock) -> list[SetupFinding]:
+        """See `Source`."""
+        return check_gcs_source(self._config, needs_removals=needs_removals)
