@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import build_settings, open_app, use_emulator_credentials
+from benchmarks.rig.capturing import LIMIT_SECONDS, capture
 from benchmarks.rig.elasticmq import run_elasticmq
 from benchmarks.rig.notifications import BUCKET, load_queue
 from benchmarks.sizes import sized
-from headwater.app import App
-from headwater.capture.consumer import CommitReport, Consumer, build_options
 from headwater.demo.landing_zone import Clients, build_clients
-from headwater.sources.registry import build_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
@@ -32,7 +30,6 @@ MESSAGES = sized(120_000, 500)
 WARM_UP = sized(40_000, 200)
 PAIRS = sized(3, 1)
 THREADS = 8
-_LIMIT_SECONDS = 120
 
 
 def run() -> BenchmarkResult:
@@ -66,44 +63,10 @@ def run() -> BenchmarkResult:
     return BenchmarkResult("capture_throughput", pair.value, pair.floor, "events/s", 1.5, "higher")
 
 
-def capture(app: App, messages: int) -> float:
-    """Seconds in which the consumer commits and deletes that many messages."""
-    source = app.settings.source
-    assert source.type == "s3"
-    queue = build_queue(source)
-    options = build_options(source.queue, app.settings.capture)
-    reports: list[CommitReport] = []
-    committed = threading.Event()
-
-    def note(report: CommitReport) -> None:
-        reports.append(report)
-        if sum(report.events for report in reports) >= messages:
-            committed.set()
-
-    consumer = Consumer(queue, app.events.append, app.stores.quarantine.append, options, on_commit=note)
-    stop = threading.Event()
-    thread = threading.Thread(target=consumer.run, args=(stop,))
-    started = time.monotonic()
-    thread.start()
-    committed.wait(_LIMIT_SECONDS)
-    while consumer.stats.deleted < messages and time.monotonic() < started + _LIMIT_SECONDS:
-        time.sleep(0.01)
-    seconds = time.monotonic() - started
-    stats = consumer.stats
-    stop.set()
-    thread.join()
-    queue.close()
-    commits = ", ".join(f"{report.events} in {report.seconds:.2f} s" for report in reports)
-    say(f"  {stats.events} events, {stats.deleted} deleted; commits: {commits}")
-    if stats.events != messages or stats.deleted < messages:
-        raise RuntimeError(f"{messages} messages, but {stats}")
-    return seconds
-
-
 def receive_and_delete(clients: Clients, url: str, messages: int) -> float:
     """Seconds in which threads that do nothing else empty the queue."""
     started = time.monotonic()
-    deadline = started + _LIMIT_SECONDS
+    deadline = started + LIMIT_SECONDS
     lock = threading.Lock()
     left = messages
     ended = started

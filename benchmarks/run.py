@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 BENCHMARKS = (
     "capture_throughput",
+    "capture_pubsub",
     "events_commit",
     "idle",
     "ingest_large",

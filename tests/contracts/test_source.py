@@ -37,6 +37,24 @@ def build(**fields: object) -> Source:
     return build_source(TypeAdapter(SourceConfig).validate_python(fields))
 
 
+def build_gcs(storage: Storage, pubsub: PubSub) -> Place:
+    access: dict[str, object] = {
+        "type": "gcs",
+        "endpoint": storage.endpoint,
+        "subscription": storage.subscription,
+        "queue": {"endpoint": pubsub.endpoint},
+    }
+    return Place(
+        "gcs",
+        storage.bucket,
+        f"gs://{storage.bucket}/",
+        None,
+        build(**access, bucket=storage.bucket),
+        build(**access, bucket="missing-bucket"),
+        storage.put,
+    )
+
+
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     if request.param == "local":
@@ -51,23 +69,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
         return Place("local", str(folder), f"{folder}/", f"{tmp_path}/old/", source, missing, write)
     if request.param == "gcs":
-        storage: Storage = request.getfixturevalue("notified_gcs")
-        pubsub: PubSub = request.getfixturevalue("pubsub")
-        access: dict[str, object] = {
-            "type": "gcs",
-            "endpoint": storage.endpoint,
-            "subscription": storage.subscription,
-            "queue": {"endpoint": pubsub.endpoint},
-        }
-        return Place(
-            "gcs",
-            storage.bucket,
-            f"gs://{storage.bucket}/",
-            None,
-            build(**access, bucket=storage.bucket),
-            build(**access, bucket="missing-bucket"),
-            storage.put,
-        )
+        return build_gcs(request.getfixturevalue("notified_gcs"), request.getfixturevalue("pubsub"))
     emulator: EmulatorSession = request.getfixturevalue("emulator")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")

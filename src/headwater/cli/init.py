@@ -2,7 +2,7 @@
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ class SourceKind(str, Enum):
 
     local = "local"
     s3 = "s3"
+    gcs = "gcs"
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +35,12 @@ def init(  # noqa: PLR0913 - one parameter per option
     lake: Annotated[
         str | None, typer.Option(metavar="DIR", help="Location of the tables. Default: lake.")
     ] = None,
-    bucket: Annotated[str | None, typer.Option(metavar="B", help="s3: bucket to ingest.")] = None,
+    bucket: Annotated[str | None, typer.Option(metavar="B", help="s3, gcs: bucket to ingest.")] = None,
     queue_url: Annotated[
         str | None, typer.Option(metavar="URL", help="s3: queue that receives the bucket's notifications.")
+    ] = None,
+    subscription: Annotated[
+        str | None, typer.Option(metavar="S", help="gcs: subscription with the bucket's notifications.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: JsonFlag = False,
@@ -44,8 +48,8 @@ def init(  # noqa: PLR0913 - one parameter per option
     """Write a commented headwater.yaml, with one table per folder and file format found."""
     from headwater.config.scaffold import ScaffoldRequest, write_scaffold
 
-    kind: Literal["local", "s3"] = "s3" if source is SourceKind.s3 else "local"
-    scaffold = write_scaffold(ScaffoldRequest(folder, kind, path, lake, bucket, queue_url, force))
+    request = ScaffoldRequest(folder, source.value, path, lake, bucket, queue_url, subscription, force)
+    scaffold = write_scaffold(request)
     if as_json:
         render_json(scaffold)
         return

@@ -155,13 +155,16 @@ def _describe_range(option: Schema) -> str:
 
 
 def _options(node: Schema) -> Iterator[Schema]:
+    """Yield what `node` allows, except null; choices may be nested."""
     node = resolve(node)
     choices = node.get("anyOf")
-    for option in choices if isinstance(choices, list) else [node]:
-        resolved = resolve(option)
-        if resolved.get("type") != "null":
-            examples = node.get("examples")
-            yield {"examples": examples, **resolved} if examples else resolved
+    if not isinstance(choices, list):
+        if node.get("type") != "null":
+            yield node
+        return
+    examples = {"examples": node["examples"]} if node.get("examples") else {}
+    for choice in choices:
+        yield from ({**examples, **option} for option in _options(choice))
 
 
 def _words(option: Schema) -> list[object]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import headwater
 from headwater.config.environment import read_environment, temporary_environment
-from headwater.demo.emulator import CREDENTIALS, HOST, REGION
+from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.demo.landing_zone import LandingZone
+from headwater.demo.server_process import HOST
 from headwater.errors import PlatformError
 
 EMULATOR_PYTHON_VARIABLE = "HEADWATER_EMULATOR_PYTHON"

@@ -296,7 +296,8 @@ class RecordSource:
         return large, small
 
     def _is_large(self, request: ReadRequest) -> bool:
-        return is_large(request.ref, self._format, self._options, int(self._table.large_file_bytes))
+        threshold = int(self._table.large_file_bytes)
+        return self._store.spark_reads and is_large(request.ref, self._format, self._options, threshold)
 
     def ensure_unchanged(self) -> None:
         """Raise `IngestError` if an object was replaced while Spark read it: its splits may be of both.

@@ -123,7 +123,8 @@ class WriteOptions:
     deleted every `clean_after` commits; 0 means ten.
 
     Without a `record_key`, Hudi generates keys, writes only append, and deletes need Hudi's metadata columns.
-    `unique_keys` promises that no two rows of this write have the same key.
+    `unique_keys` promises that no two rows of this write have the same key. Base files of less than
+    `small_file_limit` bytes receive new rows, unless `typed` says otherwise; 0 means Hudi's 100 MB.
 
     `typed` are the options of `list_typed_options`. `cdc` is the mode of the change log. Hudi rejects another
     mode than the table's, except `off`. `extra` (the user's `hoodie.*`) overrides everything.
@@ -142,6 +143,7 @@ class WriteOptions:
     keep_commits: int = 0
     clean_after: int = 0
     unique_keys: bool = False
+    small_file_limit: int = 0
     typed: Mapping[str, OptionValue | None] = field(default_factory=dict)
     cdc: CdcMode = "off"
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
@@ -175,6 +177,8 @@ class WriteOptions:
             built["hoodie.clean.trigger.max.commits"] = str(self.clean_after)
         if self.unique_keys:
             built["hoodie.combine.before.upsert"] = "false"
+        if self.small_file_limit:
+            built[SMALL_FILE_LIMIT_OPTION] = str(self.small_file_limit)
         if self.cdc != "off":
             built[CDC_ENABLED_PROPERTY] = "true"
             built["hoodie.table.cdc.supplemental.logging.mode"] = self.cdc.upper()

@@ -74,7 +74,8 @@ class ObjectStore(Protocol):
 class ObjectStoreConfig:
     """How to access objects; holds no secrets. Times are in seconds.
 
-    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`. `name` identifies a memory
+    `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
+    that Spark has no file system for it, so that large objects are read whole. `name` identifies a memory
     store. Objects whose bucket is `known_as` in the lake are at `location` now.
     """
 
@@ -83,6 +84,7 @@ class ObjectStoreConfig:
     endpoint: str | None = None
     path_style: bool | None = None
     scheme: str = "s3a"
+    spark_reads: bool = True
     name: str = "default"
     known_as: str = ""
     location: str = ""

@@ -98,6 +98,13 @@ def test_paths_inside_the_folder_are_written_relative(tmp_path: Path) -> None:
     assert "no data files" in scaffold.notes[0]
 
 
+def test_gcs_source_loads(tmp_path: Path) -> None:
+    request = ScaffoldRequest(tmp_path, source="gcs", bucket="acme", subscription="acme-landing")
+    source = load_settings(write_scaffold(request).config_path, environ={}).source
+    assert source.type == "gcs"
+    assert (source.bucket, source.subscription) == ("acme", "acme-landing")
+
+
 def test_s3_source_loads_and_asks_for_the_queue(tmp_path: Path) -> None:
     scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="s3", bucket="acme", lake="s3a://acme/lake"))
     settings = load_settings(scaffold.config_path, environ={})
@@ -125,6 +132,8 @@ def test_incompatible_options_are_reported(tmp_path: Path) -> None:
         ScaffoldRequest(tmp_path, source="s3"),
         ScaffoldRequest(tmp_path, source="s3", bucket="b", path=tmp_path),
         ScaffoldRequest(tmp_path, bucket="b"),
+        ScaffoldRequest(tmp_path, source="gcs", bucket="b"),
+        ScaffoldRequest(tmp_path, source="s3", bucket="b", subscription="s"),
         ScaffoldRequest(tmp_path, path=file),
         ScaffoldRequest(file),
     ):

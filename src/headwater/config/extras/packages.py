@@ -26,7 +26,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "documents": ("bs4", "markdown_it", "pypdf", "docx"),
         "excel": ("openpyxl",),
-        "gcs": ("google.cloud.storage", "google.pubsub_v1", "grpc"),
+        "gcs": ("google.cloud.storage", "google.pubsub_v1"),
         "lineage": ("openlineage.client",),
         "bigquery": ("google.cloud.bigquery",),
         "datahub": ("urllib3",),

@@ -139,9 +139,10 @@ class ClusteringConfig(Section):
 class FileSizesConfig(Section):
     """Sizes of a table's base files."""
 
-    small: Annotated[Bytes, HudiOption("hoodie.parquet.small.file.limit", "bytes")] = Field(
-        ByteSize(100 * 1024**2),
-        description="Files below this size receive new rows; 0: new rows always go to new files.",
+    small: Annotated[Bytes | None, HudiOption("hoodie.parquet.small.file.limit", "bytes")] = Field(
+        None,
+        description="Files below this size receive new rows; 0: new rows always go to new files. Default: 16 "
+        "times the size of the batch, at least 4 and at most 100 MiB.",
     )
     max: Annotated[ByteCount, HudiOption("hoodie.parquet.max.file.size", "bytes")] = Field(
         ByteSize(120 * 1024**2), description="Target file size."

@@ -1,6 +1,7 @@
 """Writes headwater.yaml and its schema for editors; never writes a file that does not load."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,16 +29,32 @@ _HEAD = """\
 """
 
 
+SourceKind = Literal["local", "s3", "gcs"]
+
+_APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
+    "path": ("local",),
+    "bucket": ("s3", "gcs"),
+    "queue_url": ("s3",),
+    "subscription": ("gcs",),
+}
+_REQUIRED: Mapping[SourceKind, tuple[str, ...]] = {
+    "local": (),
+    "s3": ("bucket",),
+    "gcs": ("bucket", "subscription"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ScaffoldRequest:
     """The options of `headwater init`. Relative paths are relative to the working folder."""
 
     folder: Path
-    source: Literal["local", "s3"] = "local"
+    source: SourceKind = "local"
     path: Path | None = None
     lake: str | None = None
     bucket: str | None = None
     queue_url: str | None = None
+    subscription: str | None = None
     force: bool = False
 
 
@@ -82,26 +99,34 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
 
 
 def _check_request(request: ScaffoldRequest) -> None:
-    if request.source == "s3":
-        if not request.bucket:
-            hint = "headwater init --source s3 --bucket BUCKET"
-            raise UsageError("--source s3 requires --bucket", hint=hint)
-        if request.path is not None:
+    for option, sources in _APPLIES_TO.items():
+        if getattr(request, option) and request.source not in sources:
             raise UsageError(
-                "--path applies only to --source local", hint="specify --bucket and --queue-url instead"
+                f"{_format_flag(option)} applies only to --source {' and '.join(sources)}",
+                hint=f"omit it for --source {request.source}, or specify another source",
             )
-    else:
-        if request.bucket or request.queue_url:
-            raise UsageError("--bucket and --queue-url apply only to --source s3", hint="add --source s3")
-        if request.path is not None and request.path.expanduser().is_file():
-            raise UsageError(f"--path {request.path} is a file", hint="specify the folder that contains it")
+    required = _REQUIRED[request.source]
+    missing = [_format_flag(option) for option in required if not getattr(request, option)]
+    if missing:
+        flags = " ".join(f"{_format_flag(option)} {option.upper()}" for option in required)
+        raise UsageError(
+            f"--source {request.source} requires {' and '.join(missing)}",
+            hint=f"headwater init --source {request.source} {flags}",
+        )
+    if request.source == "local" and request.path is not None and request.path.expanduser().is_file():
+        raise UsageError(f"--path {request.path} is a file", hint="specify the folder that contains it")
     if request.folder.expanduser().is_file():
         raise UsageError(f"{request.folder} is a file", hint="specify a folder for headwater.yaml")
 
 
+def _format_flag(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
 def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
-    if request.source == "s3":
-        return [*([] if request.queue_url else [MAKE_QUEUE]), "adapt the table to your keys"]
+    if request.source != "local":
+        makes_queue = request.source == "s3" and not request.queue_url
+        return [*([MAKE_QUEUE] if makes_queue else []), "adapt the table to your keys"]
     if not source_path.is_dir():
         return [
             f"the source folder {source_path} does not exist yet",
@@ -116,11 +141,13 @@ def _render_config(
     lake = request.lake or "lake"
     if "://" not in lake:
         lake = _format_path(Path(lake).expanduser().absolute() if request.lake else folder / lake, folder)
-    source = (
-        _render_s3_source(request)
-        if request.source == "s3"
-        else ["  type: local", f"  path: {_quote(_format_path(source_path, folder))}   # the folder to watch"]
-    )
+    if request.source == "s3":
+        source = _render_s3_source(request)
+    elif request.source == "gcs":
+        source = _render_gcs_source(request)
+    else:
+        path = _quote(_format_path(source_path, folder))
+        source = ["  type: local", f"  path: {path}   # the folder to watch"]
     example = TableProposal("landing", "**/*.json", "json")
     tables = [line for table in seen or [example] for line in _render_table(table)]
     head = _HEAD.format(schema=SCHEMA_PATH)
@@ -145,6 +172,16 @@ def _render_s3_source(request: ScaffoldRequest) -> list[str]:
         "  # region: eu-central-1           # default: AWS's default chain, as for credentials",
         "  # endpoint: http://localhost:9000  # an S3-compatible store",
         *queue,
+    ]
+
+
+def _render_gcs_source(request: ScaffoldRequest) -> list[str]:
+    return [
+        "  type: gcs",
+        f"  bucket: {_quote(request.bucket or '')}",
+        f"  subscription: {_quote(request.subscription or '')}   # Pub/Sub, with the bucket's notifications",
+        "  # project: acme-data              # default: that of the credentials",
+        "  # prefix: landing/",
     ]
 
 

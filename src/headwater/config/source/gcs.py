@@ -19,7 +19,7 @@ _SUBSCRIPTION = r"^(projects/[^/\s]+/subscriptions/)?[A-Za-z][A-Za-z0-9._~+%-]{2
 
 
 class SubscriptionConfig(Section):
-    """How messages are pulled from the subscription."""
+    """The subscription: how long messages are held, and how many at a time."""
 
     # Pub/Sub may answer a short pull with nothing although messages wait.
     empty_poll_seconds: ClassVar[float] = 5.0
@@ -82,6 +82,11 @@ class GcsSourceConfig(Section):
         pattern=r"^https?://[^\s/]+$",
         description="Endpoint of a service with the API of Cloud Storage. One with `http://` gets no "
         "credentials.",
+    )
+    file_system_scheme: Literal["gs"] | None = Field(
+        None,
+        description="URL scheme with which Spark reads large objects in splits; requires Google's connector "
+        "for Hadoop in the session. Default: large objects are read whole.",
     )
     queue: SubscriptionConfig = Field(
         SubscriptionConfig(), description="How messages are pulled from the subscription."

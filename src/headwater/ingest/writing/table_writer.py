@@ -24,7 +24,7 @@ from headwater.ingest.lineage import (
     with_lineage,
 )
 from headwater.ingest.planning.batch_tasks import count_write_tasks, estimate_size
-from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.planning.file_sizes import choose_small_file_limit
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.index_choice import IndexChoice
@@ -112,7 +112,14 @@ class TableWriter:
             and not outdated_rows
             and self._config.cdc == "off"
         )
-        self._commit(frame, metadata, unique_keys=unique, is_retraction=bool(outdated_rows), insert=insert)
+        self._commit(
+            frame,
+            metadata,
+            unique_keys=unique,
+            is_retraction=bool(outdated_rows),
+            insert=insert,
+            small_file_limit=choose_small_file_limit(self._estimate_size(read)),
+        )
         return True
 
     def _delete(self, outdated_rows: Sequence[OutdatedRows], metadata: Mapping[str, str]) -> None:
@@ -140,7 +147,7 @@ class TableWriter:
         spark = self._table.spark
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
-        rows = rows.coalesce(self._count_tasks([outcome for _, outcome in read.outcomes]))
+        rows = rows.coalesce(self._count_tasks(read))
         frame = with_lineage(rows, spark, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
@@ -150,11 +157,14 @@ class TableWriter:
             frame = keep_last(frame, self.identity)
         return frame
 
-    def _count_tasks(self, outcomes: Sequence[ObjectOutcome]) -> int:
+    def _count_tasks(self, read: BatchRead) -> int:
+        rows = sum(found.rows for _, found in read.outcomes)
+        return count_write_tasks(rows, self._estimate_size(read), count_cores(self._table.spark))
+
+    def _estimate_size(self, read: BatchRead | None) -> int:
         file_format = self._config.effective_format
-        sizes = (estimate_size(found.bytes, found.stored.event.key, file_format) for found in outcomes)
-        rows = sum(found.rows for found in outcomes)
-        return count_write_tasks(rows, sum(sizes), count_cores(self._table.spark))
+        outcomes = read.outcomes if read else ()
+        return sum(estimate_size(one.bytes, one.stored.event.key, file_format) for _, one in outcomes)
 
     def _add_left_out(self, frame: DataFrame) -> DataFrame:
         """Add columns that transforms no longer produce, as null: Hudi rejects rows without them."""
@@ -215,6 +225,7 @@ class TableWriter:
         unique_keys: bool = False,
         is_retraction: bool = False,
         insert: bool = False,
+        small_file_limit: int = 0,
     ) -> None:
         if self._written is None:
             exists = self._table.load_timeline().has_commits()
@@ -229,6 +240,7 @@ class TableWriter:
             # Only an upsert finds the rows to delete.
             operation="upsert" if is_retraction else operation,
             unique_keys=unique_keys,
+            small_file_limit=small_file_limit,
             commit_metadata=metadata,
         )
         self._table.write(frame, options)

@@ -24,6 +24,7 @@ SUBSCRIPTION = "source.subscription"
 NOTIFICATION = "source.notification"
 _CREATED = "OBJECT_FINALIZE"
 _REMOVED = ("OBJECT_DELETE", "OBJECT_ARCHIVE")
+_LEAST_RETENTION = 86_400.0
 # A check must respond soon: a user waits for it.
 _TIMEOUT = 10.0
 _QUICK = Retry(predicate=is_busy, initial=0.2, maximum=1, timeout=_TIMEOUT)
@@ -107,9 +108,6 @@ def judge_subscription(source: GcsSourceConfig, found: "Subscription | None") ->
         fix = "set the retention of the subscription to 7 days; until then, reconcile finds such objects"
         findings.append(SetupFinding(f"{SUBSCRIPTION}.retention", "warning", text, fix))
     return findings
-
-
-_LEAST_RETENTION = 86_400.0
 
 
 def _check_notifications(

@@ -24,7 +24,12 @@ class GcsSource:
 
     def build_store_config(self) -> ObjectStoreConfig:
         """See `Source`."""
-        return ObjectStoreConfig("gcs", endpoint=self._config.endpoint, scheme="gs")
+        return ObjectStoreConfig(
+            "gcs",
+            endpoint=self._config.endpoint,
+            scheme="gs",
+            spark_reads=self._config.file_system_scheme is not None,
+        )
 
     @contextmanager
     def open_lister(

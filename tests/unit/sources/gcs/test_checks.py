@@ -1,0 +1,83 @@
+"""Findings about subscription and notifications."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from google.pubsub_v1 import PushConfig, Subscription
+
+from headwater.config.source import GcsSourceConfig
+from headwater.sources.gcs.checks import judge_notifications, judge_subscription
+
+TOPIC = "projects/acme/topics/landing"
+NAME = "projects/acme/subscriptions/landing"
+RULE: dict[str, Any] = {"topic": f"//pubsub.googleapis.com/{TOPIC}", "payload_format": "JSON_API_V1"}
+
+
+def build(prefix: str = "") -> GcsSourceConfig:
+    fields = {"type": "gcs", "bucket": "acme-landing", "subscription": "landing", "prefix": prefix}
+    return GcsSourceConfig.model_validate(fields)
+
+
+def judge(*rules: dict[str, Any], prefix: str = "", needs_removals: bool = True) -> list[tuple[str, str]]:
+    found = judge_notifications(rules, build(prefix), TOPIC, needs_removals=needs_removals)
+    return [(finding.status, finding.detail + finding.fix) for finding in found]
+
+
+def test_a_rule_without_event_types_sends_all() -> None:
+    assert [status for status, _ in judge(RULE)] == ["ok"]
+
+
+@pytest.mark.parametrize("rules", [(), ({"topic": "//pubsub.googleapis.com/projects/acme/topics/other"},)])
+def test_no_rule_for_the_topic_is_a_problem_with_the_command(rules: tuple[dict[str, Any], ...]) -> None:
+    ((status, text),) = judge(*rules)
+    assert status == "problem"
+    assert f"gcloud storage buckets notifications create gs://acme-landing --topic={TOPIC}" in text
+
+
+def test_missing_event_types_are_named() -> None:
+    rule = RULE | {"event_types": ["OBJECT_FINALIZE"]}
+    assert [status for status, _ in judge(rule, needs_removals=False)] == ["ok"]
+    ((status, text),) = judge(rule)
+    assert status == "problem"
+    assert "OBJECT_DELETE, OBJECT_ARCHIVE" in text
+    others = RULE | {"event_types": ["OBJECT_DELETE", "OBJECT_ARCHIVE"]}
+    assert [status for status, _ in judge(rule, others)] == ["ok"]
+
+
+def test_a_rule_for_other_keys_is_a_problem() -> None:
+    rule = RULE | {"object_name_prefix": "orders/"}
+    assert [status for status, _ in judge(rule, prefix="orders/2026/")] == ["ok"]
+    ((status, text),) = judge(rule)
+    assert status == "problem"
+    assert "'orders/'" in text
+
+
+def test_a_subscription_that_pulls_is_good() -> None:
+    (found,) = judge_subscription(build(), Subscription(name=NAME, topic=TOPIC))
+    assert (found.status, found.detail) == ("ok", f"{NAME} exists")
+
+
+@pytest.mark.parametrize(
+    ("subscription", "status", "text"),
+    [
+        (None, "warning", "pubsub.subscriptions.get is denied"),
+        (
+            Subscription(name=NAME, push_config=PushConfig(push_endpoint="https://x/y")),
+            "problem",
+            "https://x/y",
+        ),
+        (Subscription(name=NAME, topic="_deleted-topic_"), "problem", "was deleted"),
+        (Subscription(name=NAME, topic=TOPIC, filter='attributes.x = "y"'), "warning", "filter"),
+        (
+            Subscription(name=NAME, topic=TOPIC, message_retention_duration=timedelta(hours=1)),
+            "warning",
+            "1.0 hours",
+        ),
+    ],
+)
+def test_other_subscriptions_are_named(subscription: Subscription | None, status: str, text: str) -> None:
+    found = judge_subscription(build(), subscription)[-1]
+    assert found.status == status
+    assert text in found.detail
+    assert found.fix
