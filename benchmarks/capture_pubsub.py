@@ -1,6 +1,6 @@
 """How much of what Google's raw client can pull and acknowledge does capture commit to the events table?
 
-A subscription holds 60,000 notifications of Cloud Storage. Ours: the consumer, from its first pull until
+A subscription holds 30,000 notifications of Cloud Storage. Ours: the consumer, from its first pull until
 every event is committed and every message acknowledged, into a real events table. Floor: as many threads that
 pull a thousand messages and acknowledge them, on one shared client, and keep nothing. Google's own emulator,
 same process, in turns.
@@ -26,8 +26,8 @@ from headwater.demo.google_emulators import PubSubEmulator
 if TYPE_CHECKING:
     from google.pubsub_v1 import PublisherClient, PubsubMessage, SubscriberClient
 
-MESSAGES = sized(60_000, 500)
-WARM_UP = sized(20_000, 200)
+MESSAGES = sized(30_000, 500)
+WARM_UP = sized(10_000, 200)
 PAIRS = sized(3, 1)
 THREADS = 4
 BUCKET = "benchmark-landing"
@@ -42,7 +42,7 @@ def run() -> BenchmarkResult:
 
     with (
         tempfile.TemporaryDirectory() as name,
-        PubSubEmulator(Path(name)) as server,
+        PubSubEmulator(Path(name), heap="4g") as server,
         build_subscriber(server.endpoint) as subscriber,
     ):
         publisher = build_publisher(server.endpoint)
@@ -66,7 +66,7 @@ def run() -> BenchmarkResult:
 
             say(f"warm-up: ours {ours(WARM_UP):.0f}/s, floor {floor(WARM_UP):.0f}/s")
             pair = choose_median(measure_pairs(ours, floor, PAIRS))
-    return BenchmarkResult("capture_pubsub", pair.value, pair.floor, "events/s", 1.0, "higher")
+    return BenchmarkResult("capture_pubsub", pair.value, pair.floor, "events/s", 0.15, "higher")
 
 
 def build_publisher(endpoint: str) -> "PublisherClient":

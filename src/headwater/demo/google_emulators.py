@@ -18,10 +18,17 @@ _EVENTS = "finalize,delete,metadataUpdate"
 
 
 class PubSubEmulator(ServerProcess):
-    """Pub/Sub. Needs Java, and the component `pubsub-emulator` of Google's SDK."""
+    """Pub/Sub. Needs Java, and the component `pubsub-emulator` of Google's SDK.
+
+    It keeps messages in memory, also acknowledged ones: `heap` limits how many there can be.
+    """
 
     title: ClassVar[str] = "the Pub/Sub emulator"
     log_name: ClassVar[str] = "pubsub.log"
+
+    def __init__(self, folder: Path, *, heap: str = "256m") -> None:
+        super().__init__(folder)
+        self._heap = heap
 
     def build_command(self) -> Sequence[str]:
         """See `ServerProcess`."""
@@ -29,7 +36,7 @@ class PubSubEmulator(ServerProcess):
         if jar is None:
             raise PlatformError("Google's Pub/Sub emulator is not installed", hint=INSTALL_PUBSUB)
         java = find_java(read_environment()).path / "bin" / "java"
-        options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        options = [f"-Xmx{self._heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         return [str(java), *options, "-jar", str(jar), f"--host={HOST}", f"--port={self.port}"]
 
 
