@@ -10,6 +10,7 @@ from urllib.parse import quote
 import requests
 from google.auth import exceptions as auth
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from urllib3.exceptions import HTTPError
 
 from headwater.errors import (
     CredentialsError,
@@ -73,6 +74,8 @@ class GcsObjectStore:
                 raise self._explain_absence(ref)
             self._check(answer, ref)
             state = read_state(answer.headers)
+            if state is None:
+                raise self._name_unavailable(ref, "the answer lacks generation or length")
             if max_bytes is not None and state.size > max_bytes:
                 raise ObjectTooLargeError(
                     f"{self.uri(ref)} has {state.size} bytes; the limit for one object is {max_bytes}"
@@ -80,8 +83,8 @@ class GcsObjectStore:
             if ref.version_id is None and ref.etag is not None and ref.etag != state.etag:
                 raise ObjectSupersededError(f"{self.uri(ref)} no longer has etag {ref.etag}")
             try:
-                data = answer.raw.read(decode_content=False)
-            except (requests.RequestException, OSError) as error:
+                data = answer.raw.read(decode_content=_is_compressed_on_the_way(answer.headers))
+            except (HTTPError, OSError) as error:
                 raise self._name_unavailable(ref, str(error)) from error
         if len(data) != state.size:
             raise self._name_unavailable(ref, f"the body was truncated after {len(data)} bytes")
@@ -162,14 +165,22 @@ class GcsObjectStore:
         )
 
 
-def read_state(headers: Mapping[str, str]) -> ObjectState:
-    """Return the state that the headers of an object describe.
+def _is_compressed_on_the_way(headers: Mapping[str, str]) -> bool:
+    """True if the bytes are not those that are stored, although the request asks for these."""
+    stored = headers.get("x-goog-stored-content-encoding", "identity")
+    return headers.get("content-encoding") == "gzip" != stored
+
+
+def read_state(headers: Mapping[str, str]) -> ObjectState | None:
+    """Return the state that the headers of an object describe; None if they do not.
 
     Its etag is the generation: Cloud Storage's own etags change with the metadata, too, and differ between
     its APIs.
     """
-    generation = headers["x-goog-generation"]
-    size = headers.get("x-goog-stored-content-length") or headers["content-length"]
+    generation = headers.get("x-goog-generation")
+    size = headers.get("x-goog-stored-content-length") or headers.get("content-length")
+    if generation is None or size is None:
+        return None
     # Generations are the microseconds of their creation.
     created = (
         parsedate_to_datetime(headers["last-modified"])

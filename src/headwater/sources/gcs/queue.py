@@ -24,6 +24,7 @@ _MAX_IDS = 1_000
 _RETRY_SECONDS = (0.1, 0.2, 0.4)
 _TIMEOUT = 30.0
 _SHORTEST_SECONDS = 0.2
+_PAUSE_SECONDS = 0.05
 RIGHTS = "grant roles/pubsub.subscriber on the subscription"
 
 _Send = Callable[[Sequence[str]], None]
@@ -59,18 +60,22 @@ class PubSubQueue:
             "subscription": self._subscription,
             "max_messages": max(1, min(max_messages, self._max_messages)),
         }
-        try:
-            answer = self._client.pull(
-                request=request, retry=None, timeout=max(_SHORTEST_SECONDS, wait_seconds)
-            )
-        except api.DeadlineExceeded:
-            return ()
-        except GOOGLE_ERRORS as error:
-            raise self._explain(error) from error
-        received_at = datetime.now(timezone.utc)
-        messages = [_to_message(found, received_at) for found in answer.received_messages]
-        self._hold(messages)
-        return messages
+        deadline = time.monotonic() + max(_SHORTEST_SECONDS, wait_seconds)
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                answer = self._client.pull(request=request, retry=None, timeout=left)
+            except api.DeadlineExceeded:
+                break
+            except GOOGLE_ERRORS as error:
+                raise self._explain(error) from error
+            if answer.received_messages:
+                received_at = datetime.now(timezone.utc)
+                messages = [_to_message(found, received_at) for found in answer.received_messages]
+                self._hold(messages)
+                return messages
+            # The service may answer with nothing at any time.
+            self._sleep(_PAUSE_SECONDS)
+        return ()
 
     def ack(self, handles: Mapping[str, str]) -> Mapping[str, str]:
         """See `Queue.ack`."""
@@ -118,7 +123,7 @@ class PubSubQueue:
         """Hold received messages for `ack_deadline`. A failure means that some may be redelivered early."""
         try:
             self.extend({one.message_id: one.receipt_handle for one in messages}, self._ack_deadline)
-        except SourceError:
+        except (SourceError, ValueError):  # ValueError: the channel is closed
             return
 
     def _send_all(self, send: _Send, handles: Mapping[str, str]) -> _Failures:
