@@ -141,11 +141,11 @@ class Consumer:
     ) -> CaptureStats:
         """Capture every message now in the queue, then returns. Raises as `run` does.
 
-        A poll lasts `empty_poll_seconds`, by default those of the options.
-        The queue counts as empty after `empty_polls` consecutive long polls without an older message; its
-        approximate depth can only trigger further polls. Waits for the messages of a dead predecessor,
-        slightly longer than the visibility timeout at most. Keeps polling while `is_fed` returns False:
-        another thread of this process is still sending.
+        A poll lasts `empty_poll_seconds`, by default those of the options. The queue counts as empty after
+        `empty_polls` consecutive long polls without an older message; its approximate depth can only trigger
+        further polls. If the queue reports its depth, waits for the messages of a dead predecessor, slightly
+        longer than the visibility timeout at most. Keeps polling while `is_fed` returns False: another thread
+        of this process is still sending.
         """
 
         def is_finished(intake: Intake) -> bool:
