@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -88,7 +87,10 @@ def run_small(app: App, landing: Path, lake: Path, batches: int, *, with_ledger:
     pipeline = own.build_pipeline("orders")
     if not with_ledger:
         table = Table(own.spark, table_path(own.settings.lake, "orders"))
-        build = partial(NoLedger, "orders", own.stores.ledger, table, own.events)
+
+        def build() -> TableLedger:
+            return NoLedger("orders", own.stores.ledger, table, own.events, own._build_copy("orders"))
+
         ports = replace(pipeline._ports, build_ledger=build)
         pipeline = TablePipeline("orders", pipeline._rules, ports)
     total = 0.0
