@@ -18,8 +18,8 @@ from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
 
-# A poll that waits for the longest time ends within this time.
-_RECENT = timedelta(seconds=60)
+# The longest poll takes 60 seconds, and describes the queue at its start.
+_RECENT = timedelta(seconds=90)
 
 
 class Capture:

@@ -107,8 +107,11 @@ def build_provisioner(
     """
     entry = _PROVISIONERS.get(source.type)
     if entry is None:
-        hint = f"types with resources: {', '.join(_PROVISIONERS)}"
-        raise UsageError(f"sources of type {source.type!r} have no resources to create", hint=hint)
+        hint = (
+            "create them with the vendor's tools, and check them with `headwater doctor`; types for which "
+            f"headwater creates resources: {', '.join(_PROVISIONERS)}"
+        )
+        raise UsageError(f"headwater creates no resources for sources of type {source.type!r}", hint=hint)
     build = cast(BuildProvisioner, _load(entry))
     parse = cast("MessageParser", _load(_PARSER))
     return build(source, lake, scope or ProvisioningScope(), parse)

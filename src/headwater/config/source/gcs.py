@@ -91,7 +91,6 @@ class GcsSourceConfig(Section):
     queue: SubscriptionConfig = Field(
         SubscriptionConfig(), description="How messages are pulled from the subscription."
     )
-
     clean_source: Annotated[
         Literal["off", "move", "delete"],
         BeforeValidator(read_off, json_schema_input_type=Literal["off", "move", "delete"]),

@@ -1,6 +1,6 @@
 """Builds Google's clients: with the machine's default credentials, or with none for an `http://` endpoint."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import google.auth
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STORAGE_ENDPOINT = "https://storage.googleapis.com"
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-_CREDENTIALS = Subject("Google's default credentials", "source", NO_CREDENTIALS_HINT)
+_CREDENTIALS = Subject("Google Cloud", "source", NO_CREDENTIALS_HINT)
 # A message may be as large as 10 MB, and a response has many.
 _RECEIVE_BYTES = [("grpc.max_receive_message_length", -1)]
 
@@ -63,16 +63,14 @@ def build_storage_client(endpoint: str | None, project: str | None = None) -> st
 def build_subscriber(endpoint: str | None) -> SubscriberClient:
     """Build a thread-safe client of Pub/Sub's subscriptions. Raises `CredentialsError`."""
     credentials, _ = find_credentials(endpoint)
-    transport: dict[str, Any] = {}
-    if endpoint is not None and endpoint.startswith("http://"):
-        channel = grpc.insecure_channel(urlsplit(endpoint).netloc, options=_RECEIVE_BYTES)
-        transport["channel"] = channel
+    host = urlsplit(endpoint).netloc if endpoint else SubscriberClient.DEFAULT_ENDPOINT
+    if isinstance(credentials, AnonymousCredentials):
+        channel = grpc.insecure_channel(host, options=_RECEIVE_BYTES)
     else:
-        host = urlsplit(endpoint).netloc if endpoint else SubscriberClient.DEFAULT_ENDPOINT
-        transport["channel"] = SubscriberGrpcTransport.create_channel(
+        channel = SubscriberGrpcTransport.create_channel(
             host, credentials=credentials, options=_RECEIVE_BYTES
         )
-    return SubscriberClient(transport=SubscriberGrpcTransport(**transport))
+    return SubscriberClient(transport=SubscriberGrpcTransport(channel=channel))
 
 
 def find_subscription(source: "GcsSourceConfig") -> str:

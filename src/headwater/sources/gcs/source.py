@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from headwater.config.source import GcsSourceConfig
-from headwater.errors import UsageError
 from headwater.observability.clock import Clock
+from headwater.sources.bucket_address import parse_bucket_address
 from headwater.sources.finding import SetupFinding
 from headwater.sources.gcs.checks import check_gcs_source, ensure_bucket, ensure_subscription
 from headwater.sources.gcs.clients import build_storage_client
@@ -45,17 +45,8 @@ class GcsSource:
 
     def parse_address(self, address: str) -> str:
         """See `Source`. An address is a URL."""
-        scheme, separator, rest = address.partition("://")
-        if not separator:
-            return address
-        # `urlsplit` would break keys, which may contain `#` and `?`.
-        bucket, _, key = rest.partition("/")
-        if scheme not in _SCHEMES or bucket != self._config.bucket:
-            raise UsageError(
-                f"{address} is not in the source bucket {self._config.bucket}",
-                hint=f"addresses look like gs://{self._config.bucket}/KEY",
-            )
-        return key
+        bucket = self._config.bucket
+        return parse_bucket_address(address, _SCHEMES, (bucket,), f"gs://{bucket}/KEY")
 
     def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
         """See `Source`."""

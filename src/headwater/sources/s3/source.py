@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from headwater.config.source import S3SourceConfig
-from headwater.errors import UsageError
 from headwater.observability.clock import Clock
+from headwater.sources.bucket_address import parse_bucket_address
 from headwater.sources.finding import SetupFinding
 from headwater.sources.lister import UnusablePath
 from headwater.sources.object_store import ObjectStoreConfig
 from headwater.sources.s3.checks.bucket import check_s3_source, ensure_bucket
 from headwater.sources.s3.checks.queue import read_attributes
 from headwater.sources.s3.lister import S3Lister, build_listing_client
+
+_SCHEMES = ("s3", "s3a", "s3n")
 
 
 class S3Source:
@@ -40,18 +42,9 @@ class S3Source:
 
     def parse_address(self, address: str) -> str:
         """See `Source`. An address is a URL; objects moved to another bucket have two."""
-        scheme, separator, rest = address.partition("://")
-        if not separator:
-            return address
-        # `urlsplit` would break keys, which may contain `#` and `?`.
-        bucket, _, key = rest.partition("/")
         config = self._config
-        if scheme not in ("s3", "s3a", "s3n") or bucket not in (config.bucket, config.known_location):
-            raise UsageError(
-                f"{address} is not in the source bucket {config.bucket}",
-                hint=f"addresses look like s3://{config.bucket}/KEY",
-            )
-        return key
+        buckets = (config.bucket, config.known_location)
+        return parse_bucket_address(address, _SCHEMES, buckets, f"s3://{config.bucket}/KEY")
 
     def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:
         """See `Source`."""
