@@ -57,8 +57,8 @@ def test_lake_that_cannot_be_written(pipeline):
     assert set(pipeline.drain_keys()) == {f"clicks/{at}.json" for at in range(5)}
 
 
-def test_jars_that_cannot_be_downloaded(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADWATER_PREPARED", str(tmp_path / "nothing"))
+def test_jars_that_cannot_be_downloaded(pipeline, tmp_path):
+    pipeline.environ["HEADWATER_PREPARED"] = str(tmp_path / "nothing")
     settings = tmp_path / "ivy-settings.xml"
     # Port 9 is "discard": nobody listens there.
     settings.write_text(

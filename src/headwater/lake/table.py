@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DateType, DecimalType
@@ -32,7 +33,7 @@ from headwater.lake.record_index import read_record_index
 from headwater.lake.timeline import Timeline
 from headwater.lake.timeline.jvm import clear_unfinished_creation, load_timeline
 from headwater.lake.typed_options.differences import check_is_same_table
-from headwater.lake.typed_options.locks import read_session_lock
+from headwater.lake.typed_options.locks import keeps_incomplete_writes, read_session_lock
 from headwater.lake.typed_options.rendering import BY_SPARK, MERGE_STRATEGY_OPTION, find_merger
 
 _log = logging.getLogger(__name__)
@@ -60,6 +61,17 @@ class Table:
 
         The first write checks the existing table. Raises `TableMismatchError` if that is another one.
         """
+        hoodie = self._render(options)
+        if not self._was_written:
+            self._check_existing_table(options.table_name, hoodie)
+        self._warn_of_overrides(options)
+        self._writes_by_spark |= _needs_spark(frame, options.ordering)
+        if not self._was_written and keeps_incomplete_writes(hoodie):
+            self._begin_timeline(frame, options)
+        self._save(frame, hoodie)
+        self._was_written = True
+
+    def _render(self, options: WriteOptions) -> dict[str, str]:
         lock = self._find_lock(options.table_name)
         hoodie = {
             **lock,
@@ -68,12 +80,16 @@ class Table:
         }
         if (merger := find_merger(hoodie)) is not None:
             hoodie[MERGE_STRATEGY_OPTION] = self._find_strategy(merger)
-        if not self._was_written:
-            self._check_existing_table(options.table_name, hoodie)
-        self._warn_of_overrides(options)
-        self._writes_by_spark |= _needs_spark(frame, options.ordering)
-        self._save(frame, hoodie)
-        self._was_written = True
+        return hoodie
+
+    def _begin_timeline(self, frame: DataFrame, options: WriteOptions) -> None:
+        """Make a first commit without rows, if the table has no commit.
+
+        Hudi takes whatever was written before the first completed commit for archived, and so for committed.
+        The rows of a killed first write would appear with the next commit. Source: HUDI-5569.
+        """
+        if not self.load_timeline().has_commits():
+            self._save(frame.limit(0), self._render(replace(options, operation="insert", commit_metadata={})))
 
     def _save(self, frame: DataFrame, hoodie: Mapping[str, str]) -> None:
         """Commit a frame, with Spark's own Parquet writer if needed, or if a file has old lists."""

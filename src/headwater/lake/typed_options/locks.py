@@ -18,6 +18,8 @@ _LOCK = "hoodie.write.lock"
 _PROVIDER = f"{_LOCK}.provider"
 _SESSION_PREFIX = "spark."
 _MODE = "hoodie.write.concurrency.mode"
+_POLICY = "hoodie.clean.failed.writes.policy"
+_OLDER_POLICY = "hoodie.cleaner.policy.failed.writes"
 _FOLDER = f"{_LOCK}.filesystem.path"
 _HIVE_DATABASE = f"{_LOCK}.hivemetastore.database"
 _PAUSE_MS = 1_000
@@ -28,7 +30,7 @@ def render_lock(lock: LockConfig) -> dict[str, str]:
     options = {
         _MODE: "OPTIMISTIC_CONCURRENCY_CONTROL",
         # Keep uncommitted files of other writers, which may still be active.
-        "hoodie.clean.failed.writes.policy": "LAZY",
+        _POLICY: "LAZY",
         _PROVIDER: LOCK_CLASSES[lock.provider],
         f"{_LOCK}.client.wait_time_ms_between_retry": str(_PAUSE_MS),
         # Retry for longer than a killed process's lock takes to expire.
@@ -70,8 +72,7 @@ def read_session_lock(settings: Mapping[str, str], table: str) -> dict[str, str]
     options = {
         key[start:]: value
         for key, value in settings.items()
-        if key.startswith(f"{_SESSION_PREFIX}hoodie.write.")
-        or key == f"{_SESSION_PREFIX}hoodie.clean.failed.writes.policy"
+        if key.startswith(f"{_SESSION_PREFIX}hoodie.write.") or key == f"{_SESSION_PREFIX}{_POLICY}"
     }
     # Each table has its own lock. Other providers derive its name from the table themselves.
     if _FOLDER in options:
@@ -79,3 +80,12 @@ def read_session_lock(settings: Mapping[str, str], table: str) -> dict[str, str]
     if _HIVE_DATABASE in options:
         options[f"{_LOCK}.hivemetastore.table"] = table
     return options
+
+
+def keeps_incomplete_writes(options: Mapping[str, str]) -> bool:
+    """True if a write with these options leaves incomplete writes of others in the table.
+
+    They may still be active. A single writer rolls them back before it begins.
+    """
+    policy = options.get(_POLICY, options.get(_OLDER_POLICY, "EAGER"))
+    return options.get(_MODE, "SINGLE_WRITER").upper() != "SINGLE_WRITER" or policy.upper() != "EAGER"
