@@ -30,19 +30,32 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "docx": "document",
 }
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
+ARCHIVE_SUFFIXES = ("zip", "tar", "tgz", "tbz2", "tzst")
+PACKED_SUFFIXES = (*COMPRESSION_SUFFIXES, *ARCHIVE_SUFFIXES)
 
 
 def infer_format(path: str) -> FileFormat | None:
-    """Return the format that a path glob's ending implies, ignoring compression; None if ambiguous."""
+    """Return the format that a path glob's ending implies; None if ambiguous.
+
+    Compression and archives are ignored: `.csv.zip` and `.csv.gz` imply CSV.
+    """
     formats = {_infer_one_format(expanded) for expanded in bracex.iexpand(path)}
     return formats.pop() if len(formats) == 1 else None
 
 
 def _infer_one_format(path: str) -> FileFormat | None:
     parts = path.lower().rsplit("/", 1)[-1].split(".")
-    while parts and parts[-1] in COMPRESSION_SUFFIXES:
+    while parts and parts[-1] in PACKED_SUFFIXES:
         parts.pop()
     return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
+
+
+def is_archive(key: str) -> bool:
+    """True if a key's ending is that of an archive, of which each member is read: `.zip`, `.tar.gz`."""
+    parts = key.lower().rsplit("/", 1)[-1].split(".")
+    while len(parts) > 1 and parts[-1] in COMPRESSION_SUFFIXES:
+        parts.pop()
+    return len(parts) > 1 and parts[-1] in ARCHIVE_SUFFIXES
 
 
 FIXED_COLUMNS = frozenset({"text", "binary", "document"})

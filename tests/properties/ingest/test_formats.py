@@ -17,7 +17,7 @@ from headwater.ingest.formats import (
     ObjectData,
     Target,
     load_format,
-    open_object,
+    open_parts,
 )
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.reader_options import ReaderOptions
@@ -98,18 +98,18 @@ def test_csv_fields_follow_their_header(header: list[str], rows: list[list[str]]
 @given(
     st.binary() | TEXT.map(str.encode) | st.text(st.sampled_from('{}[]",:<>/a1\n\\ ')).map(str.encode),
     st.sampled_from(FORMAT_NAMES),
-    st.sampled_from(["", ".gz", ".bz2", ".zst"]),
+    st.sampled_from(["", ".gz", ".bz2", ".zst", ".zip", ".tar", ".tgz"]),
     st.booleans(),
 )
 def test_any_bytes_give_rows_or_an_objects_error(data: bytes, name: str, suffix: str, flag: bool) -> None:
     options = ReaderOptions({"header": str(flag), "multiLine": str(flag), "rowTag": "a"})
     found = load_format(name)
     try:
-        source = open_object(ObjectData(f"k{suffix}", data), name)
-        if isinstance(found, ColumnsFormat):
-            assert isinstance(found.read_table(source, options, 10**6), pa.Table)
-        else:
-            lines = found.read_lines(source, options, Target(("a", "b")))
-            assert len(lines.row_numbers) == len(lines.texts) == len(set(lines.row_numbers))
+        for part in open_parts(ObjectData(f"k{suffix}", data), name, options):
+            if isinstance(found, ColumnsFormat):
+                assert isinstance(found.read_table(part, options, 10**6), pa.Table)
+            else:
+                lines = found.read_lines(part, options, Target(("a", "b")))
+                assert len(lines.row_numbers) == len(lines.texts) == len(set(lines.row_numbers))
     except ObjectError:
         pass

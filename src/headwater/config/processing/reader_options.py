@@ -21,6 +21,7 @@ _OF_FILES: Mapping[str, Kind] = {
     "pathGlobFilter": "text",
     "recursiveFileLookup": "flag",
 }
+_OF_ARCHIVES: Mapping[str, Kind] = {"members": "text"}
 _OF_TEXTS: Mapping[str, Kind] = {"encoding": "encoding", "charset": "encoding", "lineSep": "delimiter"}
 _OF_TIMES: Mapping[str, Kind] = {
     "dateFormat": "text",
@@ -110,7 +111,7 @@ _OPTIONS: Mapping[FileFormat, Mapping[str, Kind]] = {
         "mode": "text",
         "positionalFieldMatching": "flag",
     },
-    "binary": {},
+    "binary": {},  # of which an archive is one object
     "document": {"maxMemoryMb": "number", "timeoutSeconds": "number"},
 }
 
@@ -122,7 +123,8 @@ def iter_reader_option_problems(
 
     As in Spark, option names are case-insensitive.
     """
-    known = {**_OPTIONS[file_format], **_OF_FILES}
+    of_archives = _OF_ARCHIVES if file_format != "binary" else {}
+    known = {**_OPTIONS[file_format], **_OF_FILES, **of_archives}
     by_lower = {name.lower(): kind for name, kind in known.items()}
     for name, value in options.items():
         kind = by_lower.get(name.lower())

@@ -3,10 +3,12 @@
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyarrow import types
+
+from headwater.ingest.formats.arrow_types import unify_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,18 @@ def parse_schema_sample(text: str) -> SchemaSample:
         return SchemaSample(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["columns"]))))
     names = found["names"]
     return SchemaSample(None, None if names is None else tuple(names), tuple(found["records"]))
+
+
+def merge_samples(first: SchemaSample | None, second: SchemaSample | None) -> SchemaSample | None:
+    """Return the sample of an object of two parts.
+
+    If the parts name their columns differently, it is that of the first: the next read samples the second.
+    """
+    if first is None or second is None:
+        return first or second
+    if first.columns is not None and second.columns is not None:
+        return SchemaSample(unify_columns([first.columns, second.columns]))
+    return replace(first, records=first.records + second.records) if first.names == second.names else first
 
 
 def is_other(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
 from headwater.ingest.evolution.column_sampler import ColumnSampler
-from headwater.ingest.evolution.schema_sample import SchemaSample
+from headwater.ingest.evolution.schema_sample import SchemaSample, merge_samples
 from headwater.ingest.fetching.download import Download, FetchRequest, describe, iter_downloads, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.fetching.row_batches import RowBatches
@@ -22,7 +22,7 @@ from headwater.ingest.formats import (
     ObjectData,
     Target,
     load_format,
-    open_object,
+    open_parts,
 )
 from headwater.ingest.formats.arrow_types import conform_table
 from headwater.ingest.formats.column_differences import describe_differences
@@ -158,8 +158,9 @@ class _ObjectReader:
 
     def _read_rows(self, ref: ObjectRef, content: ObjectContent) -> _Rows:
         source = ObjectData(self.store.uri(ref), content.data, content.state.last_modified)
+        parts = open_parts(source, self._plan.format, self._options, self._plan.max_object_bytes)
         try:
-            return self._read_opened(open_object(source, self._plan.format, self._plan.max_object_bytes))
+            return self._join([self._read_part(part) for part in parts])
         except HeadwaterError:
             raise
         except Exception as error:
@@ -168,18 +169,34 @@ class _ObjectReader:
                 f"{source.uri} could not be read as {self._plan.format}: {type(error).__name__}: {error}"
             ) from error
 
-    def _read_opened(self, source: ObjectData) -> _Rows:
+    def _join(self, parts: Sequence[_Rows]) -> _Rows:
+        """Return the rows of all parts; their numbers continue from one part to the next."""
+        if len(parts) == 1:
+            return parts[0]
+        numbers: list[int] = []
+        rescued: list[str | None] = []
+        for part in parts:
+            before = numbers[-1] if numbers else 0
+            numbers += [before + number for number in part.numbers]
+            rescued += part.rescued or [None] * len(part.values)
+        note = "; ".join(dict.fromkeys(part.note for part in parts if part.note))
+        values = pa.concat_arrays([part.values for part in parts]) if parts else pa.nulls(0, self.value_type)
+        return _Rows(numbers, values, note, rescued if any(rescued) else ())
+
+    def _read_part(self, source: ObjectData) -> _Rows:
         if self._lines is not None:
             return self._read_lines(self._lines, source)
         assert self._columns is not None  # noqa: S101 - a format is of one kind or the other
         table = self._columns.read_table(source, self._options, self._plan.max_object_bytes)
         misfits: list[str] | None = None
+        sample: SchemaSample | None = None
         if self._sampler:
-            self._sample = self._sampler.sample_table(table.schema)
+            sample = self._sampler.sample_table(table.schema)
+            self._sample = merge_samples(self._sample, sample)
             misfits = [] if self._plan.rescues else None
         conformed, dropped, missing = conform_table(source.uri, table, self._schema, misfits)
         rescued: Sequence[str | None] = ()
-        if self._sampler and self._sample and self._plan.rescues:
+        if self._sampler and sample and self._plan.rescues:
             rescued = self._sampler.rescue_table(table, misfits or ())
         note = describe_differences(dropped, missing)
         numbers = range(1, conformed.num_rows + 1)
@@ -191,7 +208,8 @@ class _ObjectReader:
             lines = replace(lines, texts=mark_oversize(lines.texts, self._plan.max_record_bytes))
         texts, rescued = lines.texts, lines.rescued
         if self._sampler:
-            texts, rescued, self._sample = self._sampler.sample_lines(lines_format, source, lines)
+            texts, rescued, sample = self._sampler.sample_lines(lines_format, source, lines)
+            self._sample = merge_samples(self._sample, sample)
         elif self._plan.format in JSON_FORMATS:
             texts = mark_ambiguous(texts)
         return _Rows(lines.row_numbers, pa.array(texts, pa.string()), lines.note, rescued)

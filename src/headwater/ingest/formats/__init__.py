@@ -1,13 +1,16 @@
 """File formats by name. Convert bytes to rows without Spark, in executors and, for samples, in the driver."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import islice
 
 import pyarrow as pa
 
+from headwater.config.file_format import is_archive
 from headwater.errors import ConfigError
-from headwater.ingest.formats.arrow_types import to_spark_schema
+from headwater.ingest.formats.archive import iter_members
+from headwater.ingest.formats.arrow_types import to_spark_schema, unify_columns
 from headwater.ingest.formats.compression import decompress
 from headwater.ingest.formats.protocol import (
     ColumnsFormat,
@@ -31,7 +34,7 @@ __all__ = [
     "infer_arrow_schema",
     "is_lines_format",
     "load_format",
-    "open_object",
+    "open_parts",
     "sample_lines",
 ]
 
@@ -53,6 +56,7 @@ FORMAT_NAMES = tuple(_FORMATS)
 JSON_FORMATS = frozenset({"json", "json_array"})
 _LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml", "xlsx"})
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
+_SAMPLE_PARTS = 10
 
 
 def is_lines_format(name: str) -> bool:
@@ -70,27 +74,40 @@ def load_format(name: str) -> LinesFormat | ColumnsFormat:
     return found
 
 
-def open_object(source: ObjectData, format_name: str, max_bytes: int = DEFAULT_MAX_BYTES) -> ObjectData:
-    """Open the object, decompressed by the extension of its address and its first bytes.
+def open_parts(
+    source: ObjectData, format_name: str, options: ReaderOptions, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Iterator[ObjectData]:
+    """Yield the parts of an object, decompressed: the members of an archive, else the object itself.
 
+    The extension of an address decides, and the first bytes. All parts together have at most `max_bytes`.
     Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay unchanged.
     """
     if format_name == "binary":
-        return source
+        yield source
+        return
     data = decompress(source.uri, source.data, max_bytes)
-    return source if data is source.data else ObjectData(source.uri, data, source.last_modified)
+    opened = source if data is source.data else ObjectData(source.uri, data, source.last_modified)
+    if not is_archive(source.uri):
+        yield opened
+        return
+    left = max_bytes
+    for member in iter_members(opened, options.text("members"), max_bytes):
+        data = decompress(member.uri, member.data, left)
+        left -= len(data)
+        yield ObjectData(member.uri, data, member.last_modified)
 
 
 def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping[str, str]) -> pa.Schema:
     """Infer the columns of an object in a columns format, in types that Spark supports.
 
-    `key` is for messages and for its compression extension. Raises ObjectError.
+    `key` is for messages, and for its extension. Raises ObjectError.
     """
     found = load_format(format_name)
     if not isinstance(found, ColumnsFormat):
         raise ConfigError(f"format {format_name!r} has no types of its own; infer them from `sample_lines`")
-    source = open_object(ObjectData(key, data), format_name)
-    return to_spark_schema(found.read_schema(source, ReaderOptions(options)))
+    given = ReaderOptions(options)
+    parts = islice(open_parts(ObjectData(key, data), format_name, given), _SAMPLE_PARTS)
+    return unify_columns([to_spark_schema(found.read_schema(part, given)) for part in parts])
 
 
 def sample_lines(
@@ -98,12 +115,16 @@ def sample_lines(
 ) -> tuple[tuple[str, ...] | None, list[str]]:
     """Return the first records of an object in a lines format, for schema inference; CSV without header.
 
-    The names are those of the columns, or None if each record names its own (JSON, XML).
-    Raises ObjectError.
+    The names are those of the columns, or None if each record names its own (JSON, XML). Of an archive, they
+    are of the first member that has any. Raises ObjectError.
     """
     found = load_format(format_name)
     if not isinstance(found, LinesFormat):
         raise ConfigError(f"format {format_name!r} has no lines; use `infer_arrow_schema`")
-    source = open_object(ObjectData(key, data), format_name)
-    sample = found.sample(source, ReaderOptions(options), max_lines)
+    given = ReaderOptions(options)
+    sample = Sample(None, ())
+    for part in open_parts(ObjectData(key, data), format_name, given):
+        sample = found.sample(part, given, max_lines)
+        if sample.lines:
+            break
     return sample.names, list(sample.lines)

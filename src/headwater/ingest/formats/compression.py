@@ -7,7 +7,11 @@ import pyarrow as pa
 
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
 
-_CODEC_BY_SUFFIX = {"gz": "gzip", "gzip": "gzip", "bz2": "bz2", "zst": "zstd", "zstd": "zstd"}
+_CODEC_BY_SUFFIX = {
+    **{"gz": "gzip", "gzip": "gzip", "tgz": "gzip"},
+    **{"bz2": "bz2", "tbz2": "bz2"},
+    **{"zst": "zstd", "zstd": "zstd", "tzst": "zstd"},
+}
 _MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
 # A zstd stream may start with a skippable frame, which has sixteen magic numbers.
 _SKIPPABLE = tuple(bytes([0x50 + n, 0x2A, 0x4D, 0x18]) for n in range(16))

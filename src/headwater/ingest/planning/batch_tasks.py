@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from headwater.config.file_format import COMPRESSION_SUFFIXES
+from headwater.config.file_format import PACKED_SUFFIXES
 
 # Starting Python tasks takes longer than fetching this much: a third of a small batch's time.
 HANDFUL_OBJECTS = 64
@@ -24,7 +24,7 @@ _UNPACKED = 4
 
 def estimate_size(size: int, key: str, file_format: str) -> int:
     """Return the approximate size in bytes of the rows of an object of `size` bytes."""
-    is_packed = file_format in _PACKED_FORMATS or key.lower().endswith(COMPRESSION_SUFFIXES)
+    is_packed = file_format in _PACKED_FORMATS or key.lower().endswith(PACKED_SUFFIXES)
     return size * _UNPACKED if is_packed else size
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headwater.config.file_format import COMPRESSION_SUFFIXES
+from headwater.config.file_format import PACKED_SUFFIXES
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
@@ -187,7 +187,7 @@ def _measure(requests: Sequence[ReadRequest], file_format: str) -> FetchWork:
 
 def _has_bounded_size(requests: Sequence[ReadRequest]) -> bool:
     """True if the objects take no more of the driver's memory, which is shared, than a handful may."""
-    if any(request.ref.key.lower().endswith(COMPRESSION_SUFFIXES) for request in requests):
+    if any(request.ref.key.lower().endswith(PACKED_SUFFIXES) for request in requests):
         return False
     return not any(request.ref.size is None and request.ref.version_id for request in requests)
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructType
 
-from headwater.config.file_format import COMPRESSION_SUFFIXES
+from headwater.config.file_format import COMPRESSION_SUFFIXES, is_archive
 from headwater.ingest.evolution.unknown_columns import has_unknown_fields
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.json import DOCUMENT_BORDERS
@@ -67,7 +67,9 @@ def is_large(ref: ObjectRef, file_format: str, options: Mapping[str, str], thres
     parts = ref.key.split("/")
     # Hadoop maps `a//b` and `a/./b` to another key.
     is_path = all(parts) and not {".", ".."} & set(parts)
-    return not whole and is_path and parts[-1].lower().rsplit(".", 1)[-1] not in _OTHER_SUFFIXES
+    if whole or not is_path or is_archive(ref.key):
+        return False
+    return parts[-1].lower().rsplit(".", 1)[-1] not in _OTHER_SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)

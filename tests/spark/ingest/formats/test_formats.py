@@ -1,5 +1,6 @@
 """Every format and compression, end to end: the rows of a table are the rows that were written."""
 
+import gzip
 import json
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -15,7 +16,9 @@ from tests.fixtures.written_files import (
     write_json_lines,
     write_orc,
     write_parquet,
+    write_tar,
     write_xlsx,
+    write_zip,
 )
 
 TIME = datetime(2026, 5, 2, 12, 30, 15, 123456)
@@ -147,6 +150,10 @@ FILES: dict[str, dict[str, bytes]] = {
         for codec in ("null", "deflate", "snappy", "bzip2", "zstandard")
     },
 }
+for name, files in FILES.items():
+    if name != "binary":
+        first = {f"folder/{key}": data for key, data in list(files.items())[:1]}
+        files |= {"packed.zip": write_zip(first), "packed.tar.gz": gzip.compress(write_tar(first))}
 TABLES: dict[str, dict[str, Any]] = {name: {"path": f"{name}/**", "format": name} for name in FILES}
 TABLES["csv"]["options"] = {"header": "true"}
 TABLES["xml"]["options"] = {"rowTag": "row"}

@@ -2,9 +2,10 @@
 
 import gzip
 import io
+import json
 import pickle
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUnavailableError
+from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
@@ -25,6 +27,7 @@ from headwater.sources.object_store import (
     ObjectStore,
     ObjectStoreConfig,
 )
+from tests.fixtures.written_files import write_tar, write_zip
 
 REQUEST_SCHEMA = pa.schema(
     [
@@ -140,6 +143,61 @@ def test_objects_without_bytes_are_skipped(bench: Bench) -> None:
             ("skipped", "empty_object"),
             ("skipped", "folder_marker"),
         ]
+
+
+PARTS = {
+    "b.csv": b"id,name\n1,one\n\n2,two\n",
+    "a.csv": b"name,id\nthree,3\n",
+    "c.csv": b"id\n4\n",
+}
+
+
+@pytest.mark.parametrize("write", [write_zip, write_tar])
+def test_rows_of_all_members_are_numbered_through(bench: Bench, write: Callable[..., bytes]) -> None:
+    key = "a.zip" if write is write_zip else "a.tar"
+    ref = bench.put(key, write(PARTS))
+
+    found = bench.fetch([ref], bench.plan("csv", options={"header": "true"}))
+
+    # The physical lines of each member, after those of the member before.
+    assert records(found) == [(0, 2, "1,one"), (0, 4, "2,two"), (0, 6, "3,three"), (0, 8, "4,")]
+    outcome = outcomes(found)[0]
+    assert (outcome["status"], outcome["rows"], outcome["bytes"]) == ("read", 4, ref.size)
+    assert outcome["detail"] == "columns missing (1): name"
+
+
+def test_one_bad_member_rejects_its_archive(bench: Bench) -> None:
+    good = write_parquet(id=[1], name=["a"])
+    refs = [
+        bench.put("a.zip", write_zip({"1.parquet": good, "2.parquet": b"PAR1 no"})),
+        bench.put("b.zip", write_zip({"1.parquet": good, "2.parquet": write_parquet(id=[2])})),
+        bench.put("c.zip", write_zip({"1.txt": b"x"})),
+        bench.put("d.zip", write_zip({"1.parquet": b""})),
+    ]
+
+    found = bench.fetch(refs, bench.plan("parquet", options={"members": "*.parquet"}))
+
+    assert records(found) == [(1, 1, {"id": 1, "name": "a"}), (1, 2, {"id": 2, "name": None})]
+    by_index = outcomes(found)
+    assert [by_index[n]["status"] for n in range(4)] == ["quarantined", "read", "quarantined", "read"]
+    assert "a.zip!/2.parquet" in str(by_index[0]["detail"])
+    assert "no file that matches '*.parquet'" in str(by_index[2]["detail"])
+
+
+@pytest.mark.parametrize("rescues", [False, True])
+def test_columns_of_every_member_are_reported(bench: Bench, rescues: bool) -> None:
+    lines = {"1": b'{"id":1}\n', "2": b'{"id":2,"x":1}\n', "3": b'{"id":3,"y":"t"}\n'}
+    tables = {"1": write_parquet(id=[1]), "2": write_parquet(id=[2], x=[1]), "3": write_parquet(y=["t"])}
+    for name, files in (("json", lines), ("parquet", tables)):
+        plan = bench.plan(name, reports=True, rescues=rescues)
+        found = bench.fetch([bench.put(f"{name}.zip", write_zip(files))], plan)
+        sample = parse_schema_sample(str(outcomes(found)[0]["schema_sample"]))
+        names = sample.columns.names if sample.columns is not None else list(sample.records)
+        assert "x" in str(names)
+        assert "y" in str(names)
+        if rescues:
+            rescued = [row["rescued"] for batch in found for row in batch.to_pylist() if not row["outcome"]]
+            assert [json.loads(text) if text else None for text in rescued] == [None, {"x": 1}, {"y": "t"}]
 
 
 def test_a_removed_object_is_missing(bench: Bench) -> None:

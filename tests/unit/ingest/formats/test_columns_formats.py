@@ -17,7 +17,7 @@ from headwater.ingest.formats import (
     ObjectData,
     infer_arrow_schema,
     load_format,
-    open_object,
+    open_parts,
     sample_lines,
 )
 from headwater.ingest.formats.reader_options import ReaderOptions
@@ -221,7 +221,7 @@ class TestAvro:
 def test_binary_is_the_object_as_it_is() -> None:
     when = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
     data = b"\x1f\x8b whatever"
-    source = open_object(ObjectData("s3a://b/x.gz", data, when), "binary")
+    (source,) = open_parts(ObjectData("s3a://b/x.gz", data, when), "binary", ReaderOptions({}))
     found = load_format("binary")
     assert isinstance(found, ColumnsFormat)
     assert found.read_table(source, NO_OPTIONS, 10).to_pylist() == [
