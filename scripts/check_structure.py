@@ -117,7 +117,7 @@ PLACES: tuple[tuple[Callable[[ast.AST], bool], tuple[str, ...], str], ...] = (
     # config/: the escape hatch is described and checked there, so its prefix is named.
     (
         is_hoodie_key,
-        ("lake/options.py", "lake/typed_options/", "config/table/", "config/hudi/"),
+        ("lake/options.py", "lake/typed_options/", "config/table/", "config/hudi/", "config/streamer/"),
         "`hoodie.` keys are spelled in lake/options.py and lake/typed_options/ only",
     ),
     (is_jvm_access, ("lake/jvm.py",), "the JVM is reached from lake/jvm.py only"),

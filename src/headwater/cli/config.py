@@ -1,6 +1,7 @@
-"""`headwater config`: validates the configuration and prints its schema."""
+"""`headwater config`: validates the configuration, prints its schema, and converts HoodieStreamer's."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command group."""
-    group = typer.Typer(no_args_is_help=True, help="Validate the configuration, or print its JSON Schema.")
+    group = typer.Typer(
+        no_args_is_help=True, help="Validate or convert a configuration, or print its JSON Schema."
+    )
     group.command("check")(check)
     group.command("schema")(schema)
+    group.command("import")(import_)
     app.add_typer(group, name="config")
 
 
@@ -56,3 +60,41 @@ def schema() -> None:
     from headwater.config.json_schema import build_json_schema
 
     render_json(build_json_schema())
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Files with spark-submit commands, and properties files."),
+    ],
+    *,
+    bucket: Annotated[
+        str | None, typer.Option(metavar="B", help="Bucket of the objects, if the files do not name it.")
+    ] = None,
+    lake: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Location of the tables. Default: next to the old ones.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write. Default: print the configuration.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Convert the commands and properties of Hudi's HoodieStreamer to a headwater.yaml.
+
+    The result names the origin of each value, and lists whatever has no equivalent, with the reason.
+    """
+    from headwater.config.streamer import convert, read_jobs, render_conversion, write_conversion
+
+    conversion = convert(read_jobs(files), bucket=bucket, lake=lake)
+    if as_json:
+        render_json({"config": conversion.data, "left_out": conversion.left_out, "to_do": conversion.notes})
+        return
+    text = render_conversion(conversion, " ".join(file.name for file in files))
+    if output is None:
+        render_text(text.rstrip("\n"))
+        return
+    write_conversion(output, text)
+    render_text(
+        f"Wrote {output}. Settings without an equivalent: {len(conversion.left_out)}; they are at its end."
+    )
+    render_text(f"Next: headwater --config {output} config check")

@@ -119,7 +119,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "List, show, retry or drop quarantined messages, objects and records.",
         ),
         "index": ("search.index", "Build, sync, inspect and roll back the search index."),
-        "config": ("config", "Validate the configuration, or print its JSON Schema."),
+        "config": ("config", "Validate or convert a configuration, or print its JSON Schema."),
     }
 )
 """Module below `headwater.cli` and the first line of its help, by command, in the order of `--help`.

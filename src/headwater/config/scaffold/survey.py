@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -13,8 +12,8 @@ from typing import IO
 
 from wcmatch import glob
 
-from headwater.config.file_format import COMPRESSION_SUFFIXES, FileFormat, infer_format
-from headwater.config.settings import RESERVED_TABLE_NAMES
+from headwater.config.file_format import COMPRESSION_SUFFIXES, FileFormat, infer_format, is_archive
+from headwater.config.table_names import build_table_name
 
 # Enough to detect the kinds of files, without listing a whole data lake.
 MAX_FILES = 20_000
@@ -70,7 +69,7 @@ def survey_folder(folder: Path) -> list[TableProposal]:
     proposals: dict[str, TableProposal] = {}
     folders = [top for top, _ in groups]
     for (top, file_format), paths in sorted(groups.items()):
-        name = _name_table(top or (paths[0].name.split(".")[0] if len(paths) == 1 else file_format))
+        name = build_table_name(top or (paths[0].name.split(".")[0] if len(paths) == 1 else file_format))
         if (top and folders.count(top) > 1) or name in proposals:
             name = f"{name}_{file_format}"
         proposals[name] = _propose(name, top, file_format, paths)
@@ -87,6 +86,8 @@ def _iter_files(folder: Path) -> Iterator[Path]:
 
 
 def _detect_format(path: Path) -> FileFormat | None:
+    if is_archive(path.name):
+        return None
     found = infer_format(glob.escape(path.name))
     if found == "json" and path.suffix.lower() in (".json", ".gz"):
         first = _read_first_line(path)
@@ -113,13 +114,6 @@ def _ending(path: Path) -> str:
     while count < len(parts) - 1 and parts[-count].lower() in COMPRESSION_SUFFIXES:
         count += 1
     return ".".join(parts[-count:])
-
-
-def _name_table(text: str) -> str:
-    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:100]
-    if not name or not name[0].isalpha():
-        name = f"t_{name}".rstrip("_")
-    return f"{name}_data" if name in RESERVED_TABLE_NAMES else name
 
 
 def _read_columns(path: Path, file_format: FileFormat) -> tuple[str, ...]:
