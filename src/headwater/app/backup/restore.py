@@ -80,14 +80,18 @@ class Restore:
         return manifest, files
 
     def _check_source(self, manifest: Manifest) -> None:
-        configured = name_source(self._settings)
-        if manifest.source != configured:
-            raise UsageError(
-                f"the backup {self._folder.url} is of a lake that was filled from {manifest.source}; the "
-                f"configured source is {configured}",
-                hint="configure the source of the backup; if its objects are now at another location, add "
-                f"`moved_from: {manifest.source.partition(':')[2]}` to source",
-            )
+        configured, source = name_source(self._settings), self._settings.source
+        if manifest.source == configured:
+            return
+        provider, _, location = manifest.source.partition(":")
+        hint = "configure the source of the backup"
+        if provider == source.type and "moved_from" in type(source).model_fields:
+            hint += f"; if its objects are now at another location, add `moved_from: {location}` to source"
+        raise UsageError(
+            f"the backup {self._folder.url} is of a lake that was filled from {manifest.source}; the "
+            f"configured source is {configured}",
+            hint=hint,
+        )
 
     def check_empty(self) -> None:
         """Raise `UsageError` unless the lake is empty, or holds an interrupted restore of this backup."""

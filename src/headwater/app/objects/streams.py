@@ -1,9 +1,11 @@
 """The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
 from collections.abc import Mapping
+from datetime import datetime, timezone
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
+from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
@@ -31,9 +33,14 @@ def open_streams(app: App, name: str) -> TableStreams:
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
     timeline = table.load_timeline()
     found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-    pending = app.events.iter_keys_after(parse_committed_state(found).checkpoint, scope.bucket)
+    rules = build_rules(settings.tables[name])
+    checkpoint = parse_committed_state(found).checkpoint
+    if found is None and rules.start:
+        checkpoint = build_position(rules.start)
+    pending = app.events.iter_keys_after(checkpoint, scope.bucket)
+    captured = app.events.iter_keys_after(BEGINNING, scope.bucket) if rules.start else ()
     entries = ledger.iter_states(scope.bucket, scope.prefix)
-    prefix, rules = build_uri_prefix(settings, scope.bucket), build_rules(settings.tables[name])
+    prefix = build_uri_prefix(settings, scope.bucket)
     rows = iter_row_counts(table, prefix)
     announced = iter_announced(table, app.events, scope.bucket, prefix) if rules.adds_rows else ()
     return TableStreams(
@@ -44,6 +51,7 @@ def open_streams(app: App, name: str) -> TableStreams:
         quarantined=_load_quarantined(settings, name, scope),
         rules=rules,
         announced=((key, counts) for key, counts in announced if scope.includes(scope.bucket, key)),
+        captured=(key for key in captured if scope.includes(scope.bucket, key)),
     )
 
 
@@ -53,7 +61,13 @@ def build_rules(config: TableConfig) -> TableRules:
         follows_removals=config.effective_mode == "mirror",
         counts_rows=config.effective_mode != "merge",
         adds_rows=config.effective_mode == "append",
+        start=_with_zone(config.start_from),
     )
+
+
+def _with_zone(time: datetime | None) -> datetime | None:
+    """Return the time; one without a zone is UTC, as in `build_position`."""
+    return time if time is None or time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def _load_quarantined(settings: Settings, name: str, scope: Scope) -> Mapping[str, str]:

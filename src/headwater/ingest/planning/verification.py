@@ -24,6 +24,7 @@ GOOD_KINDS = frozenset({"ingested", "pending", "skipped"})
 _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # The object existed before, or its content is unchanged; the current object is undecided.
 _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
+BEFORE_START = "before start_from"
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
@@ -37,12 +38,13 @@ been written more than once. Rows marked as removed do not count.
 class TableRules:
     """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
     and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
-    put again has its rows once more.
+    put again has its rows once more. `start`: events committed before are not for the table.
     """
 
     follows_removals: bool
     counts_rows: bool
     adds_rows: bool = False
+    start: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class TableStreams:
 
     `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
-    content, for those that the table wrote more than once.
+    content, for those that the table wrote more than once. `captured` are keys of any event, for a table with
+    a `start`.
     """
 
     includes: Callable[[str], bool]
@@ -113,6 +116,7 @@ class TableStreams:
     quarantined: Mapping[str, str]
     rules: TableRules
     announced: Iterable[tuple[str, Mapping[str, int]]] = ()
+    captured: Iterable[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,7 @@ class Known:
     is_pending: bool
     quarantined: str | None
     announced: Mapping[str, int] = field(default_factory=dict)
+    is_captured: bool = False
 
 
 def verify_objects(
@@ -162,6 +167,7 @@ def merge_streams(
                     (at, 2) in parts,
                     table.quarantined.get(key),
                     parts.get((at, 3)) or {},
+                    (at, 4) in parts,
                 )
                 for at, table in enumerate(tables)
             ],
@@ -174,11 +180,14 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
         ((key, at, 1, by_version) for key, by_version in table.rows),
         ((key, at, 2, True) for key in table.pending),
         ((key, at, 3, puts) for key, puts in table.announced),
+        ((key, at, 4, True) for key in table.captured),
     ]
 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
     """Judge an object that is in the bucket."""
+    if _is_before_start(listed, known, rules):
+        return Finding("skipped", listed.key, BEFORE_START, listed)
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
@@ -196,6 +205,17 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
         detail = f"it produced {entry.rows} rows; the table has {_count(known, entry)}"
         return Finding("wrong_rows", listed.key, detail, listed, entry)
     return Finding("ingested", listed.key, "", listed, entry)
+
+
+def _is_before_start(listed: ListedObject, known: Known, rules: TableRules) -> bool:
+    """True if the object is as it was before the table's start, and its events are known.
+
+    Without an event, its notification was lost; it will come after the start.
+    """
+    is_undecided = known.entry is None and known.quarantined is None and not known.is_pending
+    if rules.start is None or not is_undecided:
+        return False
+    return known.is_captured and listed.last_modified < rules.start
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:

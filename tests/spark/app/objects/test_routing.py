@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from headwater.app import App
 from headwater.app.objects.routing import Routing
+from headwater.app.objects.verify import Verify
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from tests.fixtures.folder_lake import FolderLake
@@ -97,5 +98,12 @@ def test_new_table_may_begin_at_a_time(spark: SparkSession, tmp_path: Path) -> N
     data = lake.settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     data["tables"]["new"] = {"path": "**/*.json", "start_from": start.isoformat()}
     lake.settings = Settings.model_validate(data)
+    verify = Verify(App(lake.settings, spark=spark))
+    counts = verify.run(["new"]).tables["new"].counts
+    assert (counts.skipped, counts.pending, counts.missing) == (2, len(FILES) - 2, 0)
     lake.ingest("new")
     assert {row[0] for row in lake.rows("new", "id")} == {"b0", "b1"}
+    # What the table is not to have is neither missing nor ingested by a repair.
+    counts = verify.run(["new"]).tables["new"].counts
+    assert (counts.skipped, counts.ingested, counts.is_complete) == (2, len(FILES) - 2, True)
+    assert verify.repair(["new"]) == 0

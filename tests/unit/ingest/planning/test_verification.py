@@ -1,7 +1,7 @@
 """Several tables are compared with one listing."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import TableRules, TableStreams, verify_objects
@@ -45,3 +45,29 @@ def test_each_table_has_one_finding_for_each_of_its_objects_in_the_order_of_keys
 def test_a_listing_of_other_objects_says_nothing_about_a_table() -> None:
     assert list(verify_objects([listed("b.json")], [table("a/")])) == []
     assert list(verify_objects([listed("b.json")], [])) == []
+
+
+def test_objects_from_before_the_start_are_skipped_unless_no_event_names_them() -> None:
+    hour = timedelta(hours=1)
+    rules = replace(MIRROR, start=AT + hour)
+    streams = TableStreams(
+        includes=lambda _: True,
+        entries=[entry("done.json")],
+        rows=[("done.json", {"e1": [2]})],
+        pending=["pending.json"],
+        quarantined={},
+        rules=rules,
+        captured=["changed.json", "done.json", "early.json", "pending.json"],
+    )
+    present = [
+        replace(listed("changed.json"), last_modified=AT + 2 * hour),
+        *(listed(key) for key in ("done.json", "early.json", "lost.json", "pending.json")),
+    ]
+    found = {finding.key: (finding.kind, finding.detail) for _, finding in verify_objects(present, [streams])}
+    assert found == {
+        "changed.json": ("missing", "no event reports it"),
+        "done.json": ("ingested", ""),
+        "early.json": ("skipped", "before start_from"),
+        "lost.json": ("missing", "no event reports it"),
+        "pending.json": ("pending", "its event is not processed yet"),
+    }
