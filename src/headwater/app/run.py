@@ -38,7 +38,7 @@ from headwater.capture.quarantine_item import QuarantineItem
 from headwater.config.settings import Settings
 from headwater.errors import DefectError, HeadwaterError, LakeError, PlatformError
 from headwater.ingest.planning.outcome import BatchResult
-from headwater.ingest.runner import Pipeline, Runner
+from headwater.ingest.runner import Pipeline, Runner, Schedule
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard, describe_error
 from headwater.observability.part_state import SESSION, TABLE_PREFIX
@@ -263,7 +263,10 @@ class Run:
             self._note_batch,
             self._note_failure,
             on_busy=capture.note_busy if capture else lambda *_: None,
-            follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
+            schedule=Schedule(
+                follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
+                intervals={name: table.min_sync_interval for name, table in app.settings.tables.items()},
+            ),
         )
         self._runner = runner
         runner.report_to(self._board)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pyspark import InheritableThread
@@ -76,11 +76,19 @@ class Pipeline(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When tables run. `follows` names the table that a table is built from: it is drained when the other's
+    pipeline, if there is one, has ended. `intervals` are the seconds between the starts of two batches of a
+    table, 0 for those not named; a backlog and the end of a run do not wait.
+    """
+
+    follows: Mapping[str, str] = field(default_factory=dict)
+    intervals: Mapping[str, float] = field(default_factory=dict)
+
+
 class Runner:
     """Threads that run pipelines until they are stopped or the source is drained.
-
-    `follows` names the table that a table is built from. The latter is drained when the other's pipeline, if
-    there is one, has ended.
 
     `on_busy` receives the number of tables that work on a batch and of all tables; the others wait for
     events.
@@ -94,7 +102,7 @@ class Runner:
         on_batch: OnBatch,
         on_failure: Callable[[str, HeadwaterError], None],
         on_busy: Callable[[int, int], None] = lambda *_: None,
-        follows: Mapping[str, str] = MappingProxyType({}),
+        schedule: Schedule = Schedule(),
     ) -> None:
         self._spark = spark
         self._events = events
@@ -102,7 +110,9 @@ class Runner:
         self._on_batch = on_batch
         self._on_failure = on_failure
         self._on_busy = on_busy
-        self._follows = follows
+        self._follows = schedule.follows
+        self._intervals = schedule.intervals
+        self._due: dict[str, float] = {}
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
         self._stop = threading.Event()
@@ -211,6 +221,7 @@ class Runner:
     def _run_batches(self, pipeline: Pipeline, state: RetryCallState) -> None:
         signal = self._signals.get(self._follows.get(pipeline.name, ""), self._events)
         while not self._stop.is_set():
+            self._wait_until_due(pipeline.name, signal)
             drained = self._is_drained(pipeline.name)
             seen = signal.count
             with self._working(pipeline.name), _explained_defect(pipeline.name), self._turns.take():
@@ -221,6 +232,9 @@ class Runner:
             self._parts[pipeline.name].note("waiting")
             if result is not None:
                 state.attempt_number = 1
+                if result.committed and not result.more:
+                    interval = self._intervals.get(pipeline.name, 0)
+                    self._due[pipeline.name] = self._began[pipeline.name] + interval
                 if result.committed:
                     self._signals[pipeline.name].wake()
                 self._on_batch(result)
@@ -231,6 +245,14 @@ class Runner:
                 signal.refresh()
         with _explained_defect(pipeline.name):
             pipeline.save_checkpoint()
+
+    def _wait_until_due(self, name: str, signal: CommitSignal) -> None:
+        while True:
+            seen = signal.count
+            left = self._due.get(name, 0.0) - time.monotonic()
+            if left <= 0 or self._stop.is_set() or self._is_drained(name):
+                return
+            signal.wait(seen, left)
 
     @contextmanager
     def _working(self, name: str) -> Iterator[None]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.end_to_end.gcs_pipeline import GcsPipeline
+from tests.fixtures.end_to_end.kill_workload import kill_during_commit
 from tests.fixtures.end_to_end.product import Row, count_rows
 from tests.fixtures.google import PubSub, open_storage
 
@@ -133,32 +134,53 @@ def test_a_missing_subscription_is_named(pipeline: GcsPipeline, tmp_path: Path) 
     assert "source.subscription" in missing.stderr
 
 
+POINTS = (
+    "after_receive",
+    "before_quarantine_commit",
+    "before_events_commit",
+    "after_events_commit",
+    "mid_delete",
+    "before_ingest_quarantine_commit",
+    "before_data_commit",
+    "after_data_commit",
+    "before_ledger_commit",
+)
+COMMITS = ("events", "clicks", "orders", "shop")
+
+
+def send_round(pipeline: GcsPipeline, at: int) -> None:
+    """Objects of every table, a corrupt line, an overwrite, a removal, and a message that is none."""
+    corrupt = "{broken\n" + to_lines({"id": 100, "page": str(at)})
+    pipeline.put_all({f"clicks/{at}-{n}.json": to_lines({"id": n, "page": str(at)}) for n in range(20)})
+    pipeline.put_all({f"orders/{n}.json": to_lines({"id": n, "ts": at}) for n in range(at, at + 3)})
+    pipeline.put_all({f"shop/{n}.json": to_lines({"product": n, "n": at}) for n in range(at, at + 3)})
+    pipeline.put(f"clicks/{at}-corrupt.json", corrupt)
+    if at:
+        pipeline.remove(f"shop/{at - 1}.json")
+    pipeline.send(f"bad message of round {at}")
+
+
 @pytest.mark.slow
 def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(pubsub: PubSub, tmp_path: Path) -> None:
-    points = (
-        "after_receive",
-        "before_events_commit",
-        "after_events_commit",
-        "mid_delete",
-        "before_data_commit",
-        "after_data_commit",
-        "before_ledger_commit",
-    )
     with open_storage(tmp_path, pubsub) as storage:
         pipeline = GcsPipeline(storage, pubsub, tmp_path / "work", TABLES)
-        for at, point in enumerate(points):
-            pipeline.put_all({f"clicks/{at}-{n}.json": to_lines({"id": n, "page": point}) for n in range(20)})
-            pipeline.put_all({f"orders/{n}.json": to_lines({"id": n, "ts": at}) for n in range(at, at + 3)})
-            pipeline.put_all({f"shop/{n}.json": to_lines({"product": n, "n": at}) for n in range(at, at + 3)})
-            if at:
-                pipeline.remove(f"shop/{at - 1}.json")
-            killed = pipeline.run_once(crash_point=point)
-            assert killed.was_killed, f"{point}: {killed.stderr}"
-        pipeline.run_once().expect(0)
+        # What a killed run holds returns within forty seconds, before the last run.
+        for at, place in enumerate((*COMMITS, *POINTS)):
+            send_round(pipeline, at)
+            if place in POINTS:
+                killed = pipeline.run_once(crash_point=place)
+            else:
+                running = pipeline.start("run", "--once")
+                kill_during_commit(running, pipeline.path_of(place))
+                killed = running.finish(10)
+            assert killed.was_killed, f"{place}: {killed.stderr}"
+        pipeline.run_once().expect(3)
         pipeline.assert_every_event_is_once()
         for name in ("clicks", "shop"):
             rows = count_rows(read_rows(pipeline, f"{name}/"), COLUMNS[name])
             assert pipeline.rows(name, *COLUMNS[name]) == rows, name
         newest = {row["id"]: row["ts"] for row in read_rows(pipeline, "orders/")}
         assert pipeline.rows("orders", *COLUMNS["orders"]) == Counter(newest.items())
+        levels = Counter(level for (level,) in pipeline.rows("quarantine", "level").elements())
+        assert levels == {"message": len(POINTS) + len(COMMITS), "record": len(POINTS) + len(COMMITS)}
         pipeline.command("verify", "--deep", timeout=300).expect(0)

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -9,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import DefectError, HeadwaterError, LakeError, TableMismatchError
 from headwater.ingest.planning.outcome import BatchResult
-from headwater.ingest.runner import Runner
+from headwater.ingest.runner import Runner, Schedule
 from headwater.lake.commit_signal import CommitSignal
 from headwater.observability.part_board import PartBoard
+from tests.fixtures.waiting import wait_until
 
 UNFORESEEN = KeyError("no such place")
 
@@ -124,3 +126,28 @@ def test_one_that_stays_is_given_up_as_a_failure(spark) -> None:
     assert len(noted) == 5
     assert isinstance(runner.failures["orders"], DefectError)
     assert runner.failures["orders"].exit_code == 1
+
+
+@pytest.mark.parametrize("interval", [0, 3_600])
+def test_batches_keep_their_interval_unless_there_is_a_backlog_or_the_run_ends(
+    spark, interval: float
+) -> None:
+    def build(committed: bool, more: bool) -> BatchResult:
+        return BatchResult("orders", "", Counter(), Counter(), committed=committed, more=more)
+
+    kinds = [(True, True), (True, True), (False, False), (True, False), (True, False)]
+    left = [build(*kind) for kind in reversed(kinds)]
+    seen: list[BatchResult] = []
+    pipeline = BrokenPipeline(0, UNFORESEEN)
+    pipeline.run_batch = lambda: left.pop() if left else None  # type: ignore[method-assign]
+    signal = CommitSignal()
+    schedule = Schedule(intervals={"orders": interval})
+    runner = Runner(spark, signal, [pipeline], seen.append, lambda *_: None, schedule=schedule)
+    runner.start()
+    wait_until(lambda: len(seen) >= 4, "four batches", 30)
+    for _ in range(5):
+        signal.wake()
+        time.sleep(0.05)
+    assert len(seen) == (4 if interval else 5)
+    runner.finish()
+    assert len(seen) == 5

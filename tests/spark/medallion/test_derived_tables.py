@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from headwater.config.table import TableConfig
 from headwater.errors import CheckFailedError, TableMismatchError, TransformError
-from headwater.ingest.runner import Runner
+from headwater.ingest.runner import Runner, Schedule
 from tests.fixtures.medallion.medallion_lake import MedallionLake
 from tests.fixtures.waiting import wait_until
 
@@ -173,7 +173,7 @@ def test_while_running_a_table_follows_each_commit_of_the_other(spark: SparkSess
         [lake.app.build_derived_pipeline("paid"), lake.app.build_pipeline("orders")],
         lambda result: done.append((result.table, result.rows)),
         lambda *_: None,
-        follows={"paid": "orders"},
+        schedule=Schedule(follows={"paid": "orders"}),
     )
     runner.start()
     lake.put_rows("1.json", [order(1), order(2)])

@@ -371,6 +371,13 @@ class TableFields(Section):
     start_from: datetime | None = Field(
         None, description="Commit time from which a new table processes events. Default: all events."
     )
+    min_sync_interval: float = Field(
+        0,
+        ge=0,
+        le=86_400,
+        description="Minimum interval between the starts of two batches, in seconds: fewer and larger "
+        "commits. A backlog and `run --once` do not wait.",
+    )
     max_files_per_trigger: int = Field(
         10_000, ge=1, le=100_000, description="Maximum number of objects in a batch."
     )
