@@ -1,5 +1,6 @@
 """File formats, and the formats that path endings imply."""
 
+from collections.abc import Collection
 from typing import Literal
 
 import bracex
@@ -44,18 +45,20 @@ def infer_format(path: str) -> FileFormat | None:
 
 
 def _infer_one_format(path: str) -> FileFormat | None:
-    parts = path.lower().rsplit("/", 1)[-1].split(".")
-    while parts and parts[-1] in PACKED_SUFFIXES:
-        parts.pop()
-    return _FORMAT_BY_SUFFIX.get(parts[-1]) if len(parts) > 1 else None
+    return _FORMAT_BY_SUFFIX.get(_find_ending(path, PACKED_SUFFIXES))
 
 
 def is_archive(key: str) -> bool:
     """True if a key's ending is that of an archive, of which each member is read: `.zip`, `.tar.gz`."""
-    parts = key.lower().rsplit("/", 1)[-1].split(".")
-    while len(parts) > 1 and parts[-1] in COMPRESSION_SUFFIXES:
+    return _find_ending(key, COMPRESSION_SUFFIXES) in ARCHIVE_SUFFIXES
+
+
+def _find_ending(path: str, ignored: Collection[str]) -> str:
+    """Return the last ending of a name that is none of the ignored ones, in lower case; empty without any."""
+    parts = path.lower().rsplit("/", 1)[-1].split(".")
+    while len(parts) > 1 and parts[-1] in ignored:
         parts.pop()
-    return len(parts) > 1 and parts[-1] in ARCHIVE_SUFFIXES
+    return parts[-1] if len(parts) > 1 else ""
 
 
 FIXED_COLUMNS = frozenset({"text", "binary", "document"})

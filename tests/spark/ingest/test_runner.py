@@ -37,6 +37,17 @@ class BrokenPipeline:
         return False
 
 
+class ReadyPipeline(BrokenPipeline):
+    """Has these batches, and then nothing to do."""
+
+    def __init__(self, *results: BatchResult) -> None:
+        super().__init__(0, UNFORESEEN)
+        self._results = [*results]
+
+    def run_batch(self) -> BatchResult | None:
+        return self._results.pop(0) if self._results else None
+
+
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runner, "_sleep", lambda *_: None)
@@ -106,9 +117,7 @@ def test_an_error_of_an_observer_is_no_silent_death(spark) -> None:
     def fail(result: BatchResult) -> None:
         raise ValueError("a bug of an observer")
 
-    pipeline = BrokenPipeline(0, UNFORESEEN)
-    results = [BatchResult("orders", "", Counter(), Counter())]
-    pipeline.run_batch = lambda: results.pop() if results else None  # type: ignore[method-assign]
+    pipeline = ReadyPipeline(BatchResult("orders", "", Counter(), Counter()))
     runner = Runner(spark, CommitSignal(), [pipeline], fail, lambda _, error: noted.append(error))
     runner.report_to(board)
     runner.start()
@@ -136,10 +145,8 @@ def test_batches_keep_their_interval_unless_there_is_a_backlog_or_the_run_ends(
         return BatchResult("orders", "", Counter(), Counter(), committed=committed, more=more)
 
     kinds = [(True, True), (True, True), (False, False), (True, False), (True, False)]
-    left = [build(*kind) for kind in reversed(kinds)]
     seen: list[BatchResult] = []
-    pipeline = BrokenPipeline(0, UNFORESEEN)
-    pipeline.run_batch = lambda: left.pop() if left else None  # type: ignore[method-assign]
+    pipeline = ReadyPipeline(*(build(*kind) for kind in kinds))
     signal = CommitSignal()
     schedule = Schedule(intervals={"orders": interval})
     runner = Runner(spark, signal, [pipeline], seen.append, lambda *_: None, schedule=schedule)

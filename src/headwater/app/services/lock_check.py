@@ -8,11 +8,10 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from headwater.app.lake_check import find_local_path
-from headwater.config.hudi.lock import LockConfig
+from headwater.config.hudi.lock import LOCK_CLASSES, LockConfig
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.prerequisites.jars import list_found_jars
-from headwater.lake.typed_options.locks import LOCK_CLASSES
 from headwater.sources.finding import SetupFinding, to_finding
 
 LOCK = "lock"

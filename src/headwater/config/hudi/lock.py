@@ -10,6 +10,17 @@ from headwater.config.section import Section, SectionError
 
 LockProvider = Literal["in_process", "file_system", "zookeeper", "hive_metastore", "dynamodb", "storage"]
 
+_CLIENT = "org.apache.hudi.client.transaction.lock"
+LOCK_CLASSES: Mapping[LockProvider, str] = {
+    "in_process": f"{_CLIENT}.InProcessLockProvider",
+    "file_system": f"{_CLIENT}.FileSystemBasedLockProvider",
+    "zookeeper": f"{_CLIENT}.ZookeeperBasedLockProvider",
+    "hive_metastore": "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
+    "dynamodb": "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",
+    "storage": f"{_CLIENT}.StorageBasedLockProvider",
+}
+"""Hudi's class of each provider."""
+
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "zookeeper": ("address",),
     "hive_metastore": ("address", "database"),

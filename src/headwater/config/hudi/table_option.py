@@ -46,6 +46,22 @@ class HudiOption:
         return built
 
 
+def find_choice(model: type[BaseModel], name: str, text: str) -> str | None:
+    """Return the choice of a model's field that Hudi writes as `text`, in any case; None without one."""
+    info = model.model_fields[name]
+    option = next(found for found in info.metadata if isinstance(found, HudiOption))
+    choices = _iter_choices(info.annotation)
+    return next((one for one in choices if option.render(one)[option.key].lower() == text.lower()), None)
+
+
+def _iter_choices(annotation: object) -> Iterator[str]:
+    for part in get_args(annotation):
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from _iter_choices(part)
+
+
 def _write(value: OptionValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"

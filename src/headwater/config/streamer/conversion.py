@@ -70,13 +70,14 @@ def find_class(job: StreamerJob) -> str:
     given = job.flags.get("source-class", "").rsplit(".", 1)[-1]
     if given:
         return given
-    keys = {strip_prefix(key) for key in job.properties}
+    keys = {strip_prefix(key): text for key, text in job.properties.items()}
     if "s3.source.queue.url" in keys:
         return "S3EventsSource"
     if "source.gcs.subscription.id" in keys:
         return "GcsEventsSource"
     if "source.hoodieincr.path" in keys:
-        return "S3EventsHoodieIncrSource"
+        is_google = keys["source.hoodieincr.path"].startswith("gs:")
+        return "GcsEventsHoodieIncrSource" if is_google else "S3EventsHoodieIncrSource"
     return _DEFAULT_CLASS
 
 
@@ -106,12 +107,11 @@ def _convert_job(job: StreamerJob, draft: Draft) -> None:
     left.take_flag("target-base-path")
     if left.take_flag("continuous"):
         draft.note("`headwater run` is what --continuous is; `headwater run --once` is one round")
-    table: KeyPath = ()
     if source in _EVENTS:
         _convert_events(left, _EVENTS[source])
     else:
         name = _choose_name(left, draft)
-        table = ("tables", name)
+        table: KeyPath = ("tables", name)
         problem = _convert_source(left, source, table)
         if problem:
             draft.leave_out(left.origin, "--source-class", given, problem)
@@ -145,7 +145,9 @@ def _convert_events(left: SettingsLeft, kind: str) -> None:
     left.put(("source", "type"), kind, "--source-class", kind)
     left.convert(OF_QUEUE, ())
     interval = left.take_flag("min-sync-interval-seconds")
-    if interval and interval.isdecimal() and int(interval):
+    if interval and not interval.isdecimal():
+        left.leave_out("--min-sync-interval-seconds", interval, "not a number")
+    elif interval and int(interval):
         left.put(("capture", "min_sync_interval"), int(interval), "--min-sync-interval-seconds", interval)
     convert_lock(left)
     for key, text in left.properties.items():
@@ -159,7 +161,8 @@ def _convert_events(left: SettingsLeft, kind: str) -> None:
 def _convert_source(left: SettingsLeft, source: str, table: KeyPath) -> str:
     """Convert where the table's objects are; return why they cannot be read, if so."""
     if source in _OBJECTS:
-        left.put(("source", "type"), _OBJECTS[source], "--source-class", source)
+        if problem := left.draft.put(("source", "type"), _OBJECTS[source], source):
+            return f"a lake has one source: {problem}"
         _convert_objects(left, table)
         return ""
     if source not in _FOLDERS:
@@ -172,15 +175,26 @@ def _convert_source(left: SettingsLeft, source: str, table: KeyPath) -> str:
 
 def _convert_objects(left: SettingsLeft, table: KeyPath) -> None:
     extension = left.take("source.cloud.data.select.file.extension")
+    regex = left.take("source.cloud.data.select.relative.path.regex")
     left.convert(OF_OBJECTS, table)
     file_format = str(left.draft.get((*table, "format")) or "parquet")
-    endings = [text.strip().lstrip(".") for text in read_list(extension[1])] if extension else [file_format]
-    ending = endings[0] if len(endings) == 1 else f"{{{','.join(endings)}}}"
-    prefix, path = str(left.draft.get((*table, "prefix")) or ""), f"**/*.{ending}"
-    if prefix.endswith("/"):
+    endings = [_write_ending(text) for text in read_list(extension[1])] if extension else [f".{file_format}"]
+    path = "**/*" + (endings[0] if len(endings) == 1 else f"{{{','.join(endings)}}}")
+    prefix = str(left.draft.get((*table, "prefix")) or "")
+    if regex:
+        # There, it follows the prefix, and matches any part of a key.
+        sign = "/" if prefix and not prefix.endswith("/") else ""
+        left.put((*table, "regex"), f".*(?:{prefix}{sign}{regex[1]}).*", *regex)
+    elif prefix.endswith("/"):
         path = glob.escape(prefix) + path
+    if prefix and (regex or prefix.endswith("/")):
         del left.draft.get_section(table)["prefix"]
     _put_path(left, table, path, file_format, *(extension or ("", "")))
+
+
+def _write_ending(text: str) -> str:
+    """Return the glob for keys that end so: `json` is meant as an extension, `_a.json` as it stands."""
+    return f".{text}" if text[0].isalnum() else glob.escape(text)
 
 
 def _convert_folder(left: SettingsLeft, table: KeyPath, file_format: str, root: tuple[str, str]) -> str:

@@ -41,6 +41,8 @@ ALIASES: Mapping[str, str] = {
     "record-merge-strategy-id": "merge-strategy-id",
     "record-merge-custom-implementation-classes": "merge-impl-classes",
 }
+_LISTS = frozenset({"transformer-class"})
+"""Flags that may be repeated."""
 _SHORT = {"-rc": "--retry-last-pending-inline-clustering", "-c": "--conf", "-h": "--help"}
 _SPARK_SWITCHES = frozenset({"verbose", "supervise", "version", "help", "usage-error"})
 
@@ -91,9 +93,11 @@ def read_properties(path: Path, depth: int = 0) -> dict[str, str]:
         if line.startswith("#") or "=" not in line:
             continue
         include = _INCLUDE.fullmatch(line)
-        if include and depth < _MOST_INCLUDES:
+        if include and depth >= _MOST_INCLUDES:
+            raise UsageError(f"{path}: includes are nested too deeply", hint="do they include each other?")
+        if include:
             found |= read_properties(_find_properties(path, include[1], ()), depth + 1)
-        elif not include:
+        else:
             key, _, value = line.partition("=")
             found[key.strip()] = value.strip()
     return found
@@ -153,12 +157,13 @@ def _parse(path: Path, words: Sequence[str]) -> tuple[dict[str, str], dict[str, 
         spark[key] = value.partition("=")[2] if name == "conf" else value
     flags: dict[str, str] = {}
     overrides: dict[str, str] = {}
-    for name, value in _iter_flags(path, words[end:], SWITCHES):
+    for flag, value in _iter_flags(path, words[end:], SWITCHES):
+        name = ALIASES.get(flag, flag)
         if name == "hoodie-conf":
             key, _, text = value.partition("=")
             overrides[key.strip()] = text.strip()
         else:
-            flags[ALIASES.get(name, name)] = value
+            flags[name] = f"{flags[name]},{value}" if name in flags and name in _LISTS else value
     return flags, overrides, spark
 
 

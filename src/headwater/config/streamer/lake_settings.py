@@ -1,7 +1,9 @@
 """Converts what a job of HoodieStreamer says of its surroundings: catalogs, lock and Spark."""
 
+from collections.abc import Callable
 from typing import Any
 
+from headwater.config.hudi.lock import LOCK_CLASSES
 from headwater.config.streamer.rules import REASONS_OF_SPARK, SPARK_SETTINGS, read_list
 from headwater.config.streamer.settings_left import SettingsLeft
 
@@ -10,20 +12,7 @@ _HUDI_PACKAGES = ("org.apache.hudi:hudi-spark", "org.apache.hudi:hudi-utilities"
 _LOCK = "hoodie.write.lock"
 _BIGQUERY = "hoodie.gcp.bigquery.sync"
 _DATAHUB = "hoodie.meta.sync.datahub.emitter.server"
-_OF_CATALOGS = (
-    *(f"{_HIVE}.{key}" for key in ("database", "metastore.uris", "jdbcurl", "mode")),
-    *(f"{_BIGQUERY}.{key}" for key in ("project_id", "dataset_location", "dataset_name")),
-    _DATAHUB,
-)
-"""Options that a section of `catalogs` is built from."""
-_PROVIDERS = {
-    "InProcessLockProvider": "in_process",
-    "FileSystemBasedLockProvider": "file_system",
-    "ZookeeperBasedLockProvider": "zookeeper",
-    "HiveMetastoreBasedLockProvider": "hive_metastore",
-    "DynamoDBBasedLockProvider": "dynamodb",
-    "StorageBasedLockProvider": "storage",
-}
+_PROVIDERS = {name.rsplit(".", 1)[-1]: provider for provider, name in LOCK_CLASSES.items()}
 
 
 def convert_catalogs(left: SettingsLeft, table: str) -> None:
@@ -35,23 +24,29 @@ def convert_catalogs(left: SettingsLeft, table: str) -> None:
         if classes:
             left.leave_out("--sync-tool-classes", classes, "without --enable-sync they do nothing")
         return
+    used: set[str] = set()
+
+    def read(key: str, default: str = "") -> str:
+        used.update({key} & left.properties.keys())
+        return left.properties.get(key, default)
+
     for name in read_list(classes or "org.apache.hudi.hive.HiveSyncTool"):
-        section, missing = _build_catalog(left, name.rsplit(".", 1)[-1])
+        section, missing = _build_catalog(read, name.rsplit(".", 1)[-1])
         if missing:
             left.leave_out("--sync-tool-classes", name, missing)
         else:
             _add_catalog(left, section, table)
-    left.take_text(*_OF_CATALOGS)
+    for key in used:
+        left.properties.pop(key, None)
 
 
-def _build_catalog(left: SettingsLeft, tool: str) -> tuple[dict[str, Any], str]:
+def _build_catalog(read: Callable[..., str], tool: str) -> tuple[dict[str, Any], str]:
     """Return the section without its tables, or why there is none."""
-    database = left.properties.get(f"{_HIVE}.database", "default")
+    database = read(f"{_HIVE}.database", "default")
     if tool in ("AwsGlueCatalogSyncTool", "AWSGlueCatalogSyncTool"):
         return {"type": "glue", "database": database}, ""
     if tool == "HiveSyncTool":
-        found = [left.properties.get(f"{_HIVE}.{key}", "") for key in ("metastore.uris", "jdbcurl")]
-        address = next((text for text in found if text), "")
+        address = read(f"{_HIVE}.metastore.uris") or read(f"{_HIVE}.jdbcurl")
         if not address:
             return (
                 {},
@@ -59,7 +54,7 @@ def _build_catalog(left: SettingsLeft, tool: str) -> tuple[dict[str, Any], str]:
             )
         return {"type": "hive", "database": database, "address": address}, ""
     if tool == "DataHubSyncTool":
-        address = left.properties.get(_DATAHUB, "")
+        address = read(_DATAHUB)
         return {
             "type": "datahub",
             "database": database,
@@ -67,10 +62,10 @@ def _build_catalog(left: SettingsLeft, tool: str) -> tuple[dict[str, Any], str]:
         }, "" if address else "it names no server"
     if tool == "BigQuerySyncTool":
         given = {
-            "project": left.properties.get(f"{_BIGQUERY}.project_id"),
-            "region": left.properties.get(f"{_BIGQUERY}.dataset_location"),
+            "project": read(f"{_BIGQUERY}.project_id"),
+            "region": read(f"{_BIGQUERY}.dataset_location"),
         }
-        dataset = left.properties.get(f"{_BIGQUERY}.dataset_name", database)
+        dataset = read(f"{_BIGQUERY}.dataset_name", database)
         return {"type": "bigquery", "database": dataset} | {k: v for k, v in given.items() if v}, ""
     return {}, "allowed are glue, hive, datahub and bigquery"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headwater.config.environment import DEFAULT_CONFIG_NAME
 from headwater.config.loader import parse_settings
-from headwater.config.problems.problem import KeyPath
+from headwater.config.problems.problem import Data, KeyPath
 from headwater.config.streamer.conversion import Conversion
 from headwater.errors import ConfigError, UsageError
 
@@ -62,10 +62,9 @@ def _list_problems(text: str) -> list[str]:
     return []
 
 
-def _render(value: object, path: KeyPath, origins: Mapping[KeyPath, str]) -> Iterator[str]:
+def _render(section: Data, path: KeyPath, origins: Mapping[KeyPath, str]) -> Iterator[str]:
     indent = "  " * len(path)
-    assert isinstance(value, dict)  # noqa: S101 - called for sections only
-    for key, item in value.items():
+    for key, item in section.items():
         here = (*path, key)
         if isinstance(item, dict) and item and here not in origins:
             yield f"{indent}{_write(key)}:"

@@ -52,7 +52,6 @@ OF_OBJECTS: Mapping[str, tuple[str, Read]] = {
     "source.s3incr.fs.prefix": ("source.file_system_scheme", read_scheme),
     "source.cloud.data.select.relpath.prefix": ("prefix", str),
     "source.s3incr.key.prefix": ("prefix", str),
-    "source.cloud.data.select.relative.path.regex": ("regex", str),
     "source.cloud.data.ignore.relpath.prefix": ("ignore_prefix", str),
     "source.s3incr.ignore.key.prefix": ("ignore_prefix", str),
     "source.cloud.data.ignore.relpath.substring": ("ignore_substring", str),
@@ -71,25 +70,17 @@ OF_TABLE: Mapping[str, tuple[str, Read]] = {
 }
 """Options of Hudi with a key of their own. Most others go to the table's `hoodie`."""
 
+OF_BUCKETS: Mapping[str, tuple[str, Read]] = {
+    "hoodie.bucket.index.num.buckets": ("index.buckets", int),
+    "hoodie.index.bucket.engine": ("index.engine", str.lower),
+}
+"""Options of a bucket index."""
+
 PAYLOADS: Mapping[str, tuple[str, object]] = {
     "OverwriteWithLatestAvroPayload": ("merge_mode", "commit_time"),
     "DefaultHoodieRecordPayload": ("merge_mode", "event_time"),
     "EventTimeAvroPayload": ("merge_mode", "event_time"),
     "PartialUpdateAvroPayload": ("partial_updates", True),
-}
-MERGE_MODES: Mapping[str, str] = {
-    "COMMIT_TIME_ORDERING": "commit_time",
-    "EVENT_TIME_ORDERING": "event_time",
-}
-INDEXES: Mapping[str, str] = {
-    "SIMPLE": "simple",
-    "GLOBAL_SIMPLE": "global_simple",
-    "BLOOM": "bloom",
-    "GLOBAL_BLOOM": "global_bloom",
-    "BUCKET": "bucket",
-    "RECORD_LEVEL_INDEX": "record_level",
-    "GLOBAL_RECORD_LEVEL_INDEX": "global_record_level",
-    "RECORD_INDEX": "global_record_level",
 }
 
 _BOUNDED = "a batch ends by max_files_per_trigger and max_bytes_per_trigger"
@@ -142,6 +133,9 @@ REASONS_OF_HUDI: Mapping[str, str] = {
     "hoodie.clean.failed.writes.policy": "follows from `lock`",
     "hoodie.cleaner.policy.failed.writes": "follows from `lock`",
     "hoodie.compact.inline": "see compact_after and services",
+    "hoodie.bucket.index.": "options of a bucket index",
+    "hoodie.index.bucket.": "options of a bucket index",
+    "hoodie.datasource.write.partitionpath.": "see partition and url_encode_partitions",
     "hoodie.base.path": "the table is below `lake`",
     "hoodie.datasource.write.hive_style_partitioning": "see partition_style",
     "hoodie.datasource.write.insert.drop.duplicates": "see filter_duplicates",

@@ -35,8 +35,11 @@ class SettingsLeft:
         return self.flags.pop(name, None)
 
     def take(self, *keys: str) -> tuple[str, str] | None:
-        """Return the first of these properties that is set, with its key; a later one is a fallback."""
+        """Return the first of these properties that is set, with its key; leave out others that differ."""
         found = [(key, self.properties.pop(key)) for key in self._spell(keys) if key in self.properties]
+        for key, text in found[1:]:
+            if text != found[0][1]:
+                self.leave_out(key, text, f"{found[0][0]} takes precedence")
         return found[0] if found else None
 
     def take_text(self, *keys: str) -> str:

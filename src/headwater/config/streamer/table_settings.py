@@ -1,11 +1,12 @@
 """Converts what a job of HoodieStreamer says of its table: keys, order, merging, layout, transforms."""
 
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
+from headwater.config.hudi.table_option import HudiOption, find_choice
+from headwater.config.hudi.table_sections import IndexConfig
 from headwater.config.problems.problem import KeyPath
 from headwater.config.streamer.rules import (
     CHANGE_RECORDS,
-    INDEXES,
-    MERGE_MODES,
+    OF_BUCKETS,
     OF_TABLE,
     PAYLOADS,
     REASONS,
@@ -13,8 +14,12 @@ from headwater.config.streamer.rules import (
     read_list,
 )
 from headwater.config.streamer.settings_left import SettingsLeft, find_reason, strip_prefix
+from headwater.config.table.fields import TableFields
 
 _WRITE = "hoodie.datasource.write"
+_GENERATORS = ("simple", "complex", "custom", "timestamp", "nonpartition")
+"""Beginnings of Hudi's key generators that `record_key` and `partition` replace."""
+_RENAMED_INDEXES = {"RECORD_INDEX": "GLOBAL_RECORD_LEVEL_INDEX"}
 _OVERWRITES = "with `mode: mirror` the rows of an overwritten object are replaced"
 
 
@@ -32,7 +37,9 @@ def convert_table(left: SettingsLeft, table: KeyPath) -> None:
         ("min-sync-interval-seconds", "min_sync_interval"),
     ):
         text = left.take_flag(name)
-        if text is not None and text.isdecimal() and int(text) and int(text) < 2**62:
+        if text is not None and not text.isdecimal():
+            left.leave_out(f"--{name}", text, "not a number")
+        elif text is not None and 0 < int(text) < 2**62:
             left.put((*table, key), int(text), f"--{name}", text)
 
 
@@ -102,11 +109,13 @@ def _convert_merging(left: SettingsLeft, table: KeyPath, *, merges: bool) -> Non
     elif payload:
         name, value = PAYLOADS.get(simple, ("payload", payload))
         left.put((*table, name), value, "--payload-class", payload)
-    if mode in MERGE_MODES:
-        left.put((*table, "merge_mode"), MERGE_MODES[mode], "--merge-mode", mode)
+    if choice := find_choice(TableFields, "merge_mode", mode):
+        left.put((*table, "merge_mode"), choice, "--merge-mode", mode)
     elif mode and mergers:
         left.put((*table, "merger"), read_list(mergers)[0], "--merge-impl-classes", mergers)
         mergers = None
+    elif mode:
+        left.leave_out("--merge-mode", mode, "allowed are commit_time and event_time, or a `merger`")
     if mergers:
         left.leave_out("--merge-impl-classes", mergers, "they apply with --merge-mode CUSTOM only")
     if order and _is_by_commit(left, table):
@@ -121,44 +130,54 @@ def _is_by_commit(left: SettingsLeft, table: KeyPath) -> bool:
 
 def _convert_partition(left: SettingsLeft, table: KeyPath) -> None:
     fields = left.take(f"{_WRITE}.partitionpath.field", "hoodie.table.partition.fields")
-    generator = left.take_text(f"{_WRITE}.keygenerator.class", f"{_WRITE}.keygenerator.type")
-    style = left.take(f"{_WRITE}.hive_style_partitioning")
-    encoded = left.take(f"{_WRITE}.partitionpath.urlencode")
-    names = read_list(fields[1]) if fields else []
-    kinds = [name.partition(":") for name in names]
-    by_time = "timestamp" in generator.lower() or any(kind.upper() == "TIMESTAMP" for _, _, kind in kinds)
-    if not fields or not names or "nonpartition" in generator.lower().replace("_", ""):
+    generator = left.take(f"{_WRITE}.keygenerator.class", f"{_WRITE}.keygenerator.type")
+    kind = generator[1].rsplit(".", 1)[-1].lower().replace("_", "") if generator else ""
+    if generator and not kind.startswith(_GENERATORS):
+        left.leave_out(*generator, "derive keys and partition with a transform")
+    names = [name.partition(":") for name in read_list(fields[1])] if fields else []
+    if not fields or not names:
         return
-    if by_time:
+    if "timestamp" in kind or any(way.upper() == "TIMESTAMP" for _, _, way in names):
         left.leave_out(*fields, REASONS_OF_HUDI["hoodie.keygen.timebased."])
-        return
-    left.put((*table, "partition"), [name for name, _, _ in kinds], *fields)
-    if style and style[1].lower() == "false":
-        left.put((*table, "partition_style"), "plain", *style)
-    if encoded:
-        left.put((*table, "url_encode_partitions"), encoded[1].lower() == "true", *encoded)
+    elif kind.startswith("nonpartition"):
+        left.leave_out(*fields, "the key generator makes no partitions")
+    else:
+        left.put((*table, "partition"), [name for name, _, _ in names], *fields)
+        _convert_choice(left, table, "partition_style")
+        if encoded := left.take(f"{_WRITE}.partitionpath.urlencode"):
+            left.put((*table, "url_encode_partitions"), encoded[1].lower() == "true", *encoded)
+
+
+def _convert_choice(left: SettingsLeft, table: KeyPath, name: str) -> None:
+    """Convert a key whose values are words of Hudi's, unless it is the default."""
+    field = TableFields.model_fields[name]
+    found = left.take(next(one.key for one in field.metadata if isinstance(one, HudiOption)))
+    choice = find_choice(TableFields, name, found[1]) if found else None
+    if found and choice is None:
+        left.leave_out(*found, f"see {name}")
+    elif found and choice != field.default:
+        left.put((*table, name), choice, *found)
 
 
 def _convert_index(left: SettingsLeft, table: KeyPath, *, merges: bool) -> None:
-    kind, buckets = left.take("hoodie.index.type"), left.take("hoodie.bucket.index.num.buckets")
-    engine = left.take("hoodie.index.bucket.engine")
+    kind = left.take("hoodie.index.type")
     if kind is None:
         return
-    name = INDEXES.get(kind[1].upper())
+    name = find_choice(IndexConfig, "type", _RENAMED_INDEXES.get(kind[1].upper(), kind[1]))
     if not merges or name is None:
         left.leave_out(*kind, "`mode: append` looks up no keys" if name else "no such index in Hudi 1.2")
         return
     left.put((*table, "index", "type"), name, *kind)
-    if name == "bucket" and buckets and buckets[1].isdecimal():
-        left.put((*table, "index", "buckets"), int(buckets[1]), *buckets)
-    if name == "bucket" and engine:
-        left.put((*table, "index", "engine"), engine[1].lower(), *engine)
+    if name == "bucket":
+        left.convert(OF_BUCKETS, table)
 
 
 def _convert_layout(left: SettingsLeft, table: KeyPath) -> None:
     kind = left.take_flag("table-type") or left.take_text(f"{_WRITE}.table.type", "hoodie.table.type")
     if kind.upper() == "MERGE_ON_READ":
         left.put((*table, "table_type"), "merge_on_read", "--table-type", kind)
+    elif kind.upper() not in ("", "COPY_ON_WRITE"):
+        left.leave_out("--table-type", kind, "allowed are COPY_ON_WRITE and MERGE_ON_READ")
     base = left.take_flag("base-file-format") or ""
     if base.upper() == "ORC":
         left.put((*table, "base_file_format"), "orc", "--base-file-format", base)

@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import IO
 
 from wcmatch import glob
@@ -72,11 +73,7 @@ def _list_zip(data: bytes) -> Iterator[_Member]:
     archive = zipfile.ZipFile(io.BytesIO(data))
     for info in archive.infolist():
         if not info.is_dir():
-            yield _Member(
-                info.filename,
-                lambda info=info: archive.open(info),  # type: ignore[misc]
-                bool(info.flag_bits & _ENCRYPTED),
-            )
+            yield _Member(info.filename, partial(archive.open, info), bool(info.flag_bits & _ENCRYPTED))
 
 
 def _list_tar(data: bytes) -> Iterator[_Member]:
@@ -84,7 +81,7 @@ def _list_tar(data: bytes) -> Iterator[_Member]:
     for info in archive:
         # Links have no content of their own.
         if info.isreg():
-            yield _Member(info.name, lambda info=info: archive.extractfile(info))  # type: ignore[misc]
+            yield _Member(info.name, partial(archive.extractfile, info))
     # The library takes a corrupt header for the end.
     end = data[archive.offset : archive.offset + _BLOCK_BYTES]
     if end != bytes(_BLOCK_BYTES):

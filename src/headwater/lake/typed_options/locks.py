@@ -2,17 +2,7 @@
 
 from collections.abc import Mapping
 
-from headwater.config.hudi.lock import LockConfig, LockProvider
-
-_CLIENT = "org.apache.hudi.client.transaction.lock"
-LOCK_CLASSES: Mapping[LockProvider, str] = {
-    "in_process": f"{_CLIENT}.InProcessLockProvider",
-    "file_system": f"{_CLIENT}.FileSystemBasedLockProvider",
-    "zookeeper": f"{_CLIENT}.ZookeeperBasedLockProvider",
-    "hive_metastore": "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
-    "dynamodb": "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",
-    "storage": f"{_CLIENT}.StorageBasedLockProvider",
-}
+from headwater.config.hudi.lock import LOCK_CLASSES, LockConfig
 
 _LOCK = "hoodie.write.lock"
 _PROVIDER = f"{_LOCK}.provider"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headwater.app.services.lock_check import check_lock
+from headwater.config.hudi.lock import LOCK_CLASSES
 from headwater.config.settings import Settings
 from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
-from headwater.lake.typed_options.locks import LOCK_CLASSES
 
 
 def build(tmp_path: Path, lock: dict[str, Any] | None, **top: Any) -> Settings:

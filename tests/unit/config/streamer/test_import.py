@@ -88,11 +88,15 @@ def convert_command(folder: Path, words: str, properties: str = "", **options: A
     return convert(read_jobs([script]), **{"bucket": "b"} | options)
 
 
+def tables_of(conversion: Conversion) -> dict[str, dict[str, Any]]:
+    tables: Any = conversion.data["tables"]
+    found: dict[str, dict[str, Any]] = tables
+    return found
+
+
 def table_of(conversion: Conversion, name: str = "orders") -> dict[str, Any]:
     Settings.model_validate(conversion.data)
-    tables: Any = conversion.data["tables"]
-    found: dict[str, Any] = tables[name]
-    return found
+    return tables_of(conversion)[name]
 
 
 def convert_table(folder: Path, words: str, properties: str = "") -> dict[str, Any]:
@@ -202,10 +206,25 @@ def test_flags_of_a_table(tmp_path: Path, words: str, wanted: dict[str, Any]) ->
         (
             "source.cloud.data.datafile.format=csv\n"
             "hoodie.streamer.source.cloud.data.select.file.extension=csv,csv.gz",
-            {"path": "**/*.{csv,csv.gz}"},
+            {"path": "**/*{.csv,.csv.gz}"},
         ),
         ("source.cloud.data.select.relpath.prefix=a[1]/b/", {"path": "a\\[1\\]/b/**/*.parquet"}),
         ("source.s3incr.key.prefix=a", {"path": "**/*.parquet", "prefix": "a"}),
+        (
+            "source.cloud.data.datafile.format=json\n"
+            "hoodie.streamer.source.cloud.data.select.file.extension=_a[1].json",
+            {"path": "**/*_a\\[1\\].json"},
+        ),
+        (
+            "source.cloud.data.select.relpath.prefix=a/b\n"
+            "hoodie.streamer.source.cloud.data.select.relative.path.regex=x[0-9]|y",
+            {"path": "**/*.parquet", "regex": ".*(?:a/b/x[0-9]|y).*"},
+        ),
+        (
+            "source.cloud.data.select.relpath.prefix=a/\n"
+            "hoodie.streamer.source.cloud.data.select.relative.path.regex=^x",
+            {"path": "**/*.parquet", "regex": ".*(?:a/^x).*"},
+        ),
         ("source.s3incr.ignore.key.substring=tmp", {"path": "**/*.parquet", "ignore_substring": "tmp"}),
         (
             'source.cloud.data.datasource.options={"mergeSchema": true, "x": "y=z"}',
@@ -221,8 +240,7 @@ def test_objects_of_a_table(tmp_path: Path, properties: str, wanted: dict[str, A
     conversion = convert_command(
         tmp_path, f"{INCREMENTAL} --target-table orders --op INSERT", f"hoodie.streamer.{properties}"
     )
-    tables: Any = conversion.data["tables"]
-    assert tables["orders"] == {"mode": "append", **wanted}
+    assert tables_of(conversion)["orders"] == {"mode": "append", **wanted}
 
 
 @pytest.mark.parametrize(
@@ -286,8 +304,70 @@ def test_folders(tmp_path: Path, name: str, root: str, source: Any, table: Any) 
     )
     options = {"options": {"sep": ";"}}
     assert found.data["source"] == source
-    tables: Any = found.data["tables"]
-    assert tables["orders"] == {**table, "mode": "append", **options}
+    assert tables_of(found)["orders"] == {**table, "mode": "append", **options}
+
+
+@pytest.mark.parametrize(
+    ("words", "properties", "settings"),
+    [
+        ("--merge-mode CUSTOM", "", ["--merge-mode=CUSTOM"]),
+        ("--table-type OTHER", "", ["--table-type=OTHER"]),
+        ("--source-limit all", "", ["--source-limit=all"]),
+        ("", "hoodie.bucket.index.num.buckets=8", ["hoodie.bucket.index.num.buckets=8"]),
+        (
+            "",
+            "hoodie.index.type=SIMPLE\nhoodie.index.bucket.engine=SIMPLE",
+            ["hoodie.index.bucket.engine=SIMPLE"],
+        ),
+        (
+            "",
+            "hoodie.datasource.write.keygenerator.class=com.acme.Own",
+            ["hoodie.datasource.write.keygenerator.class=com.acme.Own"],
+        ),
+        (
+            "",
+            "hoodie.datasource.write.keygenerator.type=NON_PARTITION\n"
+            "hoodie.datasource.write.partitionpath.field=day",
+            ["hoodie.datasource.write.partitionpath.field=day"],
+        ),
+        (
+            "",
+            "hoodie.table.ordering.fields=a\nhoodie.datasource.write.precombine.field=b",
+            ["hoodie.datasource.write.precombine.field=b"],
+        ),
+        (
+            "",
+            "hoodie.datasource.write.partitionpath.urlencode=true",
+            ["hoodie.datasource.write.partitionpath.urlencode=true"],
+        ),
+    ],
+)
+def test_nothing_is_dropped_silently(
+    tmp_path: Path, words: str, properties: str, settings: list[str]
+) -> None:
+    found = convert_command(tmp_path, f"{INCREMENTAL} {KEY} {words}", properties)
+    assert [left.setting for left in found.left_out] == settings
+
+
+def test_a_lake_has_one_kind_of_source(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    google = INCREMENTAL.replace("S3Events", "GcsEvents")
+    script.write_text(f"{SUBMIT} {INCREMENTAL} --target-table a\n{SUBMIT} {google} --target-table b\n")
+    found = convert(read_jobs([script]), bucket="b")
+    assert list(tables_of(found)) == ["a"]
+    assert found.left_out[-1].reason == "a lake has one source: source.type is s3 already"
+
+
+def test_flags_with_a_list_may_be_repeated(tmp_path: Path) -> None:
+    words = f"{KEY} --transformer-class com.acme.One --transformer-class com.acme.Two"
+    assert convert_table(tmp_path, words)["transform"] == [{"java": "com.acme.One"}, {"java": "com.acme.Two"}]
+
+
+def test_includes_of_each_other_end(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("include=b.properties\n")
+    (tmp_path / "b.properties").write_text("include=a.properties\n")
+    with pytest.raises(UsageError, match="nested too deeply"):
+        read_jobs([tmp_path / "a.properties"])
 
 
 def test_jobs_of_other_sources_have_a_reason(tmp_path: Path) -> None:
@@ -302,7 +382,7 @@ def test_jobs_of_other_sources_have_a_reason(tmp_path: Path) -> None:
     # Alongside one that can be converted, they are listed.
     script.write_text(f"{kafka}\n{SUBMIT} {INCREMENTAL} --target-table t\n")
     found = convert(read_jobs([script]), bucket="b")
-    assert list(found.data["tables"]) == ["t"]  # type: ignore[call-overload]
+    assert list(tables_of(found)) == ["t"]
     assert [left.setting for left in found.left_out] == ["--source-class=a.JsonKafkaSource"]
 
 
@@ -311,7 +391,7 @@ def test_a_lake_has_one_folder(tmp_path: Path) -> None:
     job = f"{SUBMIT} --source-class a.JsonDFSSource --hoodie-conf hoodie.streamer.source.dfs.root="
     script.write_text(f"{job}/one --target-table a\n{job}/two --target-table b\n{job}/one --target-table c\n")
     found = convert(read_jobs([script]))
-    assert sorted(found.data["tables"]) == ["a", "c"]  # type: ignore[call-overload]
+    assert sorted(tables_of(found)) == ["a", "c"]
     assert "a lake has one source" in found.left_out[-1].reason
 
 
@@ -419,7 +499,7 @@ def test_properties_without_a_command_are_jobs_named_after_their_file(tmp_path: 
     found = convert(read_jobs([orders, events]), bucket="b", lake="gs://l/new")
     assert found.data["source"] == {"type": "gcs", "bucket": "b", "project": "p", "subscription": "landing"}
     assert found.data["lake"] == "gs://l/new"
-    assert list(found.data["tables"]) == ["my_orders"]  # type: ignore[call-overload]
+    assert list(tables_of(found)) == ["my_orders"]
     Settings.model_validate(found.data)
 
 
