@@ -163,6 +163,22 @@ def temporary_environment(values: Mapping[str, str | None]) -> Iterator[None]:
         _set_variables(before)
 
 
+@contextmanager
+def overlaid_environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables inside the block for Python's own readers of `os.environ`. Safe next to other threads.
+
+    C libraries read variables at any time, such as libcurl for each request, and crash if another thread adds
+    one at that moment. A child process gets these variables only if its `env` is made from `os.environ`. What
+    is set inside the block ends with it.
+    """
+    before = os.environ
+    os.environ = {**before, **values}  # type: ignore[assignment]  # noqa: B003 - the real one must not change
+    try:
+        yield
+    finally:
+        os.environ = before  # noqa: B003 - as before
+
+
 def _set_variables(values: Mapping[str, str | None]) -> None:
     for name, value in values.items():
         if value is None:

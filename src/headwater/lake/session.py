@@ -17,7 +17,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headwater.config.environment import read_environment, temporary_environment
+from headwater.config.environment import overlaid_environment, read_environment
 from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
@@ -75,7 +75,8 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
         ARENAS_VARIABLE: arenas,
         **start.environment,
     }
-    with temporary_environment(variables), _output_to(log_file):
+    # A thread that captures may be reading the real one. PySpark adds two variables, with its own defaults.
+    with overlaid_environment(variables), _output_to(log_file):
         try:
             start_jvm(conf)
             spark = SparkSession.builder.config(conf=conf).getOrCreate()

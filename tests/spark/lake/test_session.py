@@ -1,5 +1,6 @@
 """What a session is started with."""
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -27,3 +28,10 @@ def test_the_jvm_has_space_for_the_compiled_code_of_many_tables(spark: SparkSess
     pools = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
     code = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith("Code")]
     assert sum(code) >= 500 * 1024 * 1024
+
+
+def test_starting_a_session_adds_no_variable_that_threads_may_be_reading(spark: SparkSession) -> None:
+    # PySpark sets both at the start. setenv in one thread and getenv in another, as in libcurl, can crash.
+    read = ctypes.CDLL(None).getenv
+    read.restype = ctypes.c_char_p
+    assert read(b"SPARK_BUFFER_SIZE") is read(b"SPARK_AUTH_SOCKET_TIMEOUT") is None
