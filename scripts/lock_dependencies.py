@@ -22,8 +22,8 @@ FINGERPRINT = "# pyproject: "
 
 # `make setup` installs these. Not those that fetch models, and Java only on a machine that has none.
 EXTRAS = (
-    *("search", "documents", "excel", "gcs", "lineage", "bigquery", "datahub", "hive", "hiveserver2", "plot"),
-    "tracing",
+    *("search", "documents", "excel", "azure", "gcs", "lineage", "bigquery", "datahub", "hive"),
+    *("hiveserver2", "plot", "tracing"),
 )
 
 # File -> what `uv pip compile` is given. Later files take the versions of earlier ones.

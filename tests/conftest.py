@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = [
+    "tests.fixtures.azure",
     "tests.fixtures.emulator",
     "tests.fixtures.google",
     "tests.fixtures.provisioning.cloud",

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import ObjectForbiddenError, SourceError
+from headwater.sources.azure.cleaner import AzureCleaner
+from headwater.sources.azure.lister import AzureLister
 from headwater.sources.cleaner import CleanTarget, SourceCleaner
 from headwater.sources.gcs.cleaner import GcsCleaner
 from headwater.sources.gcs.lister import GcsLister
@@ -21,6 +23,7 @@ from headwater.sources.memory.object_store import MemoryObjectStore
 from headwater.sources.object_store import ObjectRef, ObjectState
 from headwater.sources.s3.cleaner import CopySizes, S3Cleaner
 from headwater.sources.s3.lister import S3Lister
+from tests.fixtures.azure import Container
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.google import Storage
 
@@ -167,13 +170,34 @@ def build_gcs(storage: Storage) -> Harness:
     )
 
 
+def build_azure(container: Container) -> Harness:
+    archive = f"archive-{uuid.uuid4().hex[:12]}"
+    container.client.create_container(archive)
+
+    def put(key: str, data: bytes) -> ListedObject:
+        container.put(key, data)
+        lister = AzureLister(container.client, container.name)
+        return next(found for found in lister.iter_objects(key) if found.key == key)
+
+    return Harness(
+        put,
+        container.read,
+        lambda key: container.read(f"old/{key}", archive),
+        lambda target: AzureCleaner(container.open_client(), container.name, target),
+        f"{archive}/old/",
+        has_tags=False,
+    )
+
+
 IN_GOOGLE = ("gcs", "versioned_storage")
 
 
-@pytest.fixture(params=["memory", "local", "s3", "s3 with versions", "s3 in parts", *IN_GOOGLE])
+@pytest.fixture(params=["memory", "local", "s3", "s3 with versions", "s3 in parts", "azure", *IN_GOOGLE])
 def harness(request: pytest.FixtureRequest) -> Harness:
     if request.param in IN_GOOGLE:
         return build_gcs(request.getfixturevalue(request.param))
+    if request.param == "azure":
+        return build_azure(request.getfixturevalue("container"))
     if request.param.startswith("s3"):
         emulator = request.getfixturevalue("emulator")
         sizes = IN_PARTS if request.param == "s3 in parts" else WHOLE

@@ -4,9 +4,11 @@ import random
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from headwater.sources.azure.lister import AzureLister
 from headwater.sources.gcs.lister import GcsLister
 from headwater.sources.lister import ListedObject, Lister
 from headwater.sources.local.lister import LocalLister
@@ -14,6 +16,7 @@ from headwater.sources.memory.lister import MemoryLister
 from headwater.sources.parallel_lister import ParallelLister
 from headwater.sources.s3.inventory.lister import LocalFiles, S3InventoryLister
 from headwater.sources.s3.lister import S3Lister
+from tests.fixtures.azure import Container
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.google import Storage
 from tests.fixtures.listing.inventory import InventoryRow, write_inventory
@@ -35,7 +38,17 @@ ODD_KEYS = (
     "\ufb00-before-the-surrogates",
     "😀-behind-them",
 )
-KINDS = ("memory", "parallel", "local", "s3", "gcs", "inventory-CSV", "inventory-Parquet", "inventory-ORC")
+KINDS = (
+    "memory",
+    "parallel",
+    "local",
+    "s3",
+    "gcs",
+    "azure",
+    "inventory-CSV",
+    "inventory-Parquet",
+    "inventory-ORC",
+)
 
 Build = Callable[[Iterable[str]], Lister]
 
@@ -49,6 +62,18 @@ def build_inventory(folder: Path, file_format: str, keys: list[str]) -> Lister:
     random.Random(5).shuffle(rows)
     manifest = write_inventory(folder, file_format, [rows[::2], rows[1::2]])
     return S3InventoryLister(str(manifest), "landing", LocalFiles())
+
+
+Place = TypeVar("Place", Storage, Container)
+
+
+def put_with(place: Place, list_with: Callable[[Place], Lister]) -> Build:
+    def put(keys: Iterable[str]) -> Lister:
+        for key in keys:
+            place.put(key, b"x" * len(key))
+        return list_with(place)
+
+    return put
 
 
 @pytest.fixture(params=KINDS)
@@ -80,14 +105,13 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Build:
 
         return put
     if kind == "gcs":
-        storage: Storage = request.getfixturevalue("gcs")
-
-        def upload(keys: Iterable[str]) -> Lister:
-            for key in keys:
-                storage.put(key, b"x" * len(key))
-            return GcsLister(storage.client, storage.bucket, page_size=3)
-
-        return upload
+        return put_with(
+            request.getfixturevalue("gcs"), lambda it: GcsLister(it.client, it.bucket, page_size=3)
+        )
+    if kind == "azure":
+        return put_with(
+            request.getfixturevalue("container"), lambda it: AzureLister(it.client, it.name, page_size=3)
+        )
     return lambda keys: build_inventory(tmp_path, kind.removeprefix("inventory-"), list(keys))
 
 

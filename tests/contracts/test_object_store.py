@@ -14,11 +14,13 @@ from headwater.errors import (
     ObjectSupersededError,
     ObjectTooLargeError,
 )
+from headwater.sources.azure.clients import EMULATOR_ACCOUNT
 from headwater.sources.local.lister import build_file_etag
 from headwater.sources.memory.object_store import load_memory_store
 from headwater.sources.object_event import is_same_etag
 from headwater.sources.object_store import ObjectRef, ObjectState, ObjectStore, ObjectStoreConfig
 from headwater.sources.registry import build_object_store
+from tests.fixtures.azure import Container
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.google import Storage
 
@@ -148,7 +150,21 @@ def versioned_gcs(versioned_storage: Storage) -> Harness:
     return build_gcs(versioned_storage, versioned=True)
 
 
-@pytest.fixture(params=["memory", "local", "relocated", "s3", "unversioned_gcs", "versioned_gcs"])
+@pytest.fixture
+def azure(container: Container) -> Harness:
+    config = ObjectStoreConfig("azure", endpoint=container.endpoint, name=EMULATOR_ACCOUNT)
+    store = build_object_store(config)
+
+    def put(key: str, data: bytes) -> ObjectState:
+        container.put(key, data)
+        state = store.state(ObjectRef("azure", container.name, key))
+        assert state is not None
+        return state
+
+    return Harness(store, container.name, put, container.remove, versioned=False)
+
+
+@pytest.fixture(params=["memory", "local", "relocated", "s3", "unversioned_gcs", "versioned_gcs", "azure"])
 def harness(request: pytest.FixtureRequest) -> Harness:
     found: Harness = request.getfixturevalue(request.param)
     return found

@@ -13,10 +13,11 @@ from headwater.observability.clock import SystemClock
 from headwater.sources.object_store import ObjectRef
 from headwater.sources.registry import build_object_store, build_source
 from headwater.sources.source import Source
+from tests.fixtures.azure import Container
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.google import PubSub, Storage
 
-KINDS = ("local", "s3", "gcs")
+KINDS = ("local", "s3", "gcs", "azure")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,19 @@ def build_gcs(storage: Storage, pubsub: PubSub) -> Place:
     )
 
 
+def build_azure(container: Container) -> Place:
+    access = container.source
+    return Place(
+        "azure",
+        container.name,
+        f"abfs://{container.name}/",
+        None,
+        build(**access),
+        build(**{**access, "container": "missing-container"}),
+        container.put,
+    )
+
+
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     if request.param == "local":
@@ -70,6 +84,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         return Place("local", str(folder), f"{folder}/", f"{tmp_path}/old/", source, missing, write)
     if request.param == "gcs":
         return build_gcs(request.getfixturevalue("notified_gcs"), request.getfixturevalue("pubsub"))
+    if request.param == "azure":
+        return build_azure(request.getfixturevalue("notified_container"))
     emulator: EmulatorSession = request.getfixturevalue("emulator")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")

@@ -10,8 +10,8 @@ _OBJECTS_A_RANGE = 10_000
 
 
 def list_in_parallel(app: App, lister: Lister) -> Lister:
-    """Return a lister of ranges of a bucket at the same time; that of a folder is returned unchanged."""
-    if app.settings.source.is_watched:
+    """Return a lister of ranges at the same time; one that always lists everything is returned unchanged."""
+    if not app.settings.source.lists_ranges:
         return lister
     bucket = source_bucket(app.settings)
     return ParallelLister(lister, lambda: app.event_groups.sample_keys(bucket, _OBJECTS_A_RANGE))

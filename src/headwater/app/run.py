@@ -22,6 +22,7 @@ from headwater.app.metrics import GaugeLoop, record_batch, record_part
 from headwater.app.objects.redrive import RetryLoop
 from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.reconcile.after_restore import ensure_reconciled
+from headwater.app.reconcile.folders import FolderEvents
 from headwater.app.roles import Roles, choose_roles
 from headwater.app.scope import rename_moved
 from headwater.app.services.events_clustering import EventsClustering
@@ -94,6 +95,7 @@ class Run:
         self._stop = threading.Event()
         tracing = build_tracing(app.settings, metrics)
         self._traces = tracing.traces if tracing else Traces()
+        self._folder_events = FolderEvents(app)
         self._capture: Capture | None = None
         if roles.has("capture"):
             self._capture = Capture(
@@ -299,7 +301,10 @@ class Run:
     def _append_events(self, batch: Sequence[CapturedEvent]) -> AppendResult:
         self._session.result()
         self._app.use_pool("capture")
-        return self._app.events.append(rename_moved(self._app.settings, batch))
+        renamed = rename_moved(self._app.settings, batch)
+        appended = self._app.events.append(renamed)
+        self._folder_events.settle(renamed, self._stop)
+        return appended
 
     def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
         self._session.result()

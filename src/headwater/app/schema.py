@@ -121,9 +121,11 @@ def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
         return ObjectStoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
     if source.type == "local":
         raise UsageError(f"{text}: no such file, neither at this path nor in the source folder {source.path}")
-    bucket, key = source.bucket, text
+    bucket, key = source.location, text
     if "://" in text:
         bucket, _, key = text.split("://", 1)[1].partition("/")
+        # The address of a container for Spark ends in its account.
+        bucket = bucket.partition("@")[0]
     return app.build_store_config(), _refer(source.type, bucket, key)
 
 

@@ -16,6 +16,7 @@ class SourceKind(str, Enum):
     local = "local"
     s3 = "s3"
     gcs = "gcs"
+    azure = "azure"
 
 
 def register(app: typer.Typer) -> None:
@@ -42,13 +43,30 @@ def init(  # noqa: PLR0913 - one parameter per option
     subscription: Annotated[
         str | None, typer.Option(metavar="S", help="gcs: subscription with the bucket's notifications.")
     ] = None,
+    account: Annotated[str | None, typer.Option(metavar="A", help="azure: storage account.")] = None,
+    container: Annotated[str | None, typer.Option(metavar="C", help="azure: container to ingest.")] = None,
+    queue: Annotated[
+        str | None, typer.Option(metavar="Q", help="azure: storage queue with the container's events.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Write a commented headwater.yaml, with one table per folder and file format found."""
     from headwater.config.scaffold import ScaffoldRequest, write_scaffold
 
-    request = ScaffoldRequest(folder, source.value, path, lake, bucket, queue_url, subscription, force)
+    request = ScaffoldRequest(
+        folder=folder,
+        source=source.value,
+        path=path,
+        lake=lake,
+        bucket=bucket,
+        queue_url=queue_url,
+        subscription=subscription,
+        account=account,
+        container=container,
+        queue=queue,
+        force=force,
+    )
     scaffold = write_scaffold(request)
     if as_json:
         render_json(scaffold)

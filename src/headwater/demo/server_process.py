@@ -26,6 +26,7 @@ class ServerProcess(ABC):
     log_name: ClassVar[str]
     ready_path: ClassVar[str] = "/"
     """Path that the server answers as soon as it is ready."""
+    ready_status: ClassVar[int] = 200
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -115,7 +116,7 @@ class ServerProcess(ABC):
         connection = http.client.HTTPConnection(HOST, self.port, timeout=2)
         try:
             connection.request("GET", self.ready_path)
-            return connection.getresponse().status == 200
+            return connection.getresponse().status == self.ready_status
         except (OSError, http.client.HTTPException):
             return False
         finally:

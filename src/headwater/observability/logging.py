@@ -13,6 +13,7 @@ from headwater.observability.tracing.traces import add_trace_ids
 
 # Their INFO level logs every request; their WARNING level is useful.
 NOISY_LIBRARIES = (
+    "azure",
     "boto3",
     "botocore",
     "httpcore",

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from typing import Literal
 
-EventKind = Literal["created", "removed", "restored", "tagged", "other"]
+EventKind = Literal["created", "removed", "restored", "tagged", "folder", "other"]
 
 ORDER_KEY_WIDTH = 64
 
@@ -29,7 +29,8 @@ class ObjectEvent:
     """One event of one object, independent of the sender's notification format.
 
     `event_time` is aware, UTC. `size` is in bytes. `sequencer` is as sent, or names the listing that
-    observed the object; `order_key` orders the events of one object. `raw` is the record's JSON text as
+    observed the object; `order_key` orders the events of one object. Kind `folder`: the objects below `key`
+    were renamed or removed together, without events of their own. `raw` is the record's JSON text as
     received.
     """
 

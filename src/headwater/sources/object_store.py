@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-StoreKind = Literal["s3", "gcs", "local", "memory"]
+StoreKind = Literal["s3", "gcs", "azure", "local", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class ObjectStoreConfig:
     """How to access objects; holds no secrets. Times are in seconds.
 
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
-    that Spark has no file system for it, so that large objects are read whole. `name` identifies a memory
-    store. Objects whose bucket is `known_as` in the lake are at `location` now.
+    that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
+    or identifies a memory store. Objects whose bucket is `known_as` in the lake are at `location` now.
     """
 
     kind: StoreKind

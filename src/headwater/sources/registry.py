@@ -22,22 +22,26 @@ if TYPE_CHECKING:
 
 # Module and function or class of each builder. The queue of a folder is filled by its watcher.
 _QUEUES: Mapping[str, tuple[str, str]] = {
+    "azure": ("headwater.sources.azure.queue", "build_azure_queue"),
     "local": ("headwater.sources.memory.queue", "build_memory_queue"),
     "gcs": ("headwater.sources.gcs.queue", "build_pubsub_queue"),
     "s3": ("headwater.sources.s3.queue", "build_sqs_queue"),
 }
 _SOURCES: Mapping[str, tuple[str, str]] = {
+    "azure": ("headwater.sources.azure.source", "AzureSource"),
     "local": ("headwater.sources.local.source", "LocalSource"),
     "gcs": ("headwater.sources.gcs.source", "GcsSource"),
     "s3": ("headwater.sources.s3.source", "S3Source"),
 }
 _OBJECT_STORES: Mapping[StoreKind, tuple[str, str]] = {
+    "azure": ("headwater.sources.azure.object_store", "build_azure_store"),
     "local": ("headwater.sources.local.object_store", "build_local_store"),
     "memory": ("headwater.sources.memory.object_store", "build_memory_store"),
     "gcs": ("headwater.sources.gcs.object_store", "build_gcs_store"),
     "s3": ("headwater.sources.s3.object_store", "build_s3_store"),
 }
 _CLEANERS: Mapping[str, tuple[str, str]] = {
+    "azure": ("headwater.sources.azure.cleaner", "build_azure_cleaner"),
     "local": ("headwater.sources.local.cleaner", "build_local_cleaner"),
     "gcs": ("headwater.sources.gcs.cleaner", "build_gcs_cleaner"),
     "s3": ("headwater.sources.s3.cleaner", "build_s3_cleaner"),
@@ -50,6 +54,7 @@ _PROVISIONERS: Mapping[str, tuple[str, str]] = {
 _PARSER = ("headwater.sources.message_parser", "parse_message")
 # What to install if the library of a type's vendor cannot be imported.
 _INSTALL: Mapping[str, str] = {
+    "azure": "pip install 'headwater[azure]'",
     "gcs": "pip install 'headwater[gcs]'",
     "local": "pip install headwater",
     "s3": "pip install boto3",

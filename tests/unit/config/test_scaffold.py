@@ -105,6 +105,13 @@ def test_gcs_source_loads(tmp_path: Path) -> None:
     assert (source.bucket, source.subscription) == ("acme", "acme-landing")
 
 
+def test_azure_source_loads(tmp_path: Path) -> None:
+    request = ScaffoldRequest(tmp_path, source="azure", account="acme", container="landing", queue="events")
+    source = load_settings(write_scaffold(request).config_path, environ={}).source
+    assert source.type == "azure"
+    assert (source.account, source.container, source.queue.name) == ("acme", "landing", "events")
+
+
 def test_s3_source_loads_and_asks_for_the_queue(tmp_path: Path) -> None:
     scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="s3", bucket="acme", lake="s3a://acme/lake"))
     settings = load_settings(scaffold.config_path, environ={})
@@ -134,6 +141,8 @@ def test_incompatible_options_are_reported(tmp_path: Path) -> None:
         ScaffoldRequest(tmp_path, bucket="b"),
         ScaffoldRequest(tmp_path, source="gcs", bucket="b"),
         ScaffoldRequest(tmp_path, source="s3", bucket="b", subscription="s"),
+        ScaffoldRequest(tmp_path, source="azure", container="c", queue="events"),
+        ScaffoldRequest(tmp_path, source="gcs", bucket="b", subscription="s", account="acme"),
         ScaffoldRequest(tmp_path, path=file),
         ScaffoldRequest(file),
     ):

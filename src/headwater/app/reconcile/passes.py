@@ -25,10 +25,16 @@ from headwater.capture.reconcile import (
 from headwater.capture.reconcile.decision import Decision
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
-from headwater.capture.reconcile.passes import find_last_finished, select_since
+from headwater.capture.reconcile.passes import UnrecordedPasses, find_last_finished, select_since
 from headwater.capture.reconcile.stored_groups import LEAST_EVENTS
 from headwater.config.source import S3SourceConfig
-from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
+from headwater.errors import (
+    ConfigError,
+    HeadwaterError,
+    SourceError,
+    SourceUnavailableError,
+    UsageError,
+)
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.lake.layout import reconciles_path, table_path
 from headwater.lake.table import Table
@@ -99,6 +105,11 @@ class Reconcile:
 
     def check(self, inventory: str | None = None) -> None:
         """Raise errors that would fail a pass; asks the bucket or reads the manifest, and starts no Spark."""
+        if inventory is None and not self._source.lists_ranges and not self._is_watched:
+            # Its first object comes after the last page.
+            for check in build_source(self._source).list_preflight_checks(captures=False):
+                check()
+            return
         with self._open_listing(lambda: None, inventory) as listing:
             if inventory is None:
                 next(listing.lister.iter_objects(listing.prefix), None)
@@ -177,6 +188,31 @@ class Reconcile:
             groups.refresh(self._clock.now())
         self._log_differences(done, dry_run=dry_run)
         return ReconcileReport(done, examples)
+
+    def settle_folder(self, folder: str, stop: threading.Event) -> None:
+        """Compare the objects below a folder with the events, and append the differences.
+
+        For events that name only the folder: its objects were renamed or removed together. Every object
+        counts, however young or old, and the pass is not recorded: `backfill_interval` concerns the source.
+
+        Raises `SourceError`, also when `stop` was set before the end, and `LakeError`.
+        """
+        prefix = f"{folder.rstrip('/')}/"
+        if self._prefix.startswith(prefix):
+            prefix = self._prefix
+        elif not prefix.startswith(self._prefix):
+            return
+        known = KnownStates(self._app.events, self._open_ledgers(), self._app.event_groups)
+        pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
+        with self._open_listing(pace, None) as opened:
+            listing = replace(opened, prefix=prefix)
+            options = ReconcileOptions(settle=None)
+            done = Reconciler(listing, known, UnrecordedPasses(), options, clock=self._clock).run(stop)
+        if done.finished_at is None:
+            raise SourceUnavailableError(
+                f"{folder} was not listed to its end: the run was stopped", hint="the next run lists it again"
+            )
+        log.info("folder listed", folder=folder, listed=done.listed, emitted=done.emitted)
 
     def _open_ledgers(self) -> list[LedgerReader]:
         app, stores = self._app, self._app.stores

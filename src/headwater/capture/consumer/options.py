@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headwater.config.source import CaptureConfig, QueueConfig, SubscriptionConfig
+    from headwater.config.source import CaptureConfig, QueueConfig, StorageQueueConfig, SubscriptionConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ConsumerOptions:
 
 
 def build_options(
-    queue: "QueueConfig | SubscriptionConfig | None", capture: "CaptureConfig"
+    queue: "QueueConfig | SubscriptionConfig | StorageQueueConfig | None", capture: "CaptureConfig"
 ) -> ConsumerOptions:
     """Return the options of a source; without a queue configuration those of an in-process queue."""
     if queue is None:

@@ -10,7 +10,7 @@ from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 
 _FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel"}
-_SOURCE_EXTRAS = frozenset({"gcs"})
+_SOURCE_EXTRAS = frozenset({"azure", "gcs"})
 _EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
 
 

@@ -29,18 +29,22 @@ _HEAD = """\
 """
 
 
-SourceKind = Literal["local", "s3", "gcs"]
+SourceKind = Literal["local", "s3", "gcs", "azure"]
 
 _APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
     "path": ("local",),
     "bucket": ("s3", "gcs"),
     "queue_url": ("s3",),
     "subscription": ("gcs",),
+    "account": ("azure",),
+    "container": ("azure",),
+    "queue": ("azure",),
 }
 _REQUIRED: Mapping[SourceKind, tuple[str, ...]] = {
     "local": (),
     "s3": ("bucket",),
     "gcs": ("bucket", "subscription"),
+    "azure": ("account", "container", "queue"),
 }
 
 
@@ -55,6 +59,9 @@ class ScaffoldRequest:
     bucket: str | None = None
     queue_url: str | None = None
     subscription: str | None = None
+    account: str | None = None
+    container: str | None = None
+    queue: str | None = None
     force: bool = False
 
 
@@ -145,6 +152,8 @@ def _render_config(
         source = _render_s3_source(request)
     elif request.source == "gcs":
         source = _render_gcs_source(request)
+    elif request.source == "azure":
+        source = _render_azure_source(request)
     else:
         path = _quote(_format_path(source_path, folder))
         source = ["  type: local", f"  path: {path}   # the folder to watch"]
@@ -182,6 +191,18 @@ def _render_gcs_source(request: ScaffoldRequest) -> list[str]:
         f"  subscription: {_quote(request.subscription or '')}   # Pub/Sub, with the bucket's notifications",
         "  # project: acme-data              # default: that of the credentials",
         "  # prefix: landing/",
+    ]
+
+
+def _render_azure_source(request: ScaffoldRequest) -> list[str]:
+    return [
+        "  type: azure",
+        f"  account: {_quote(request.account or '')}",
+        f"  container: {_quote(request.container or '')}",
+        "  # prefix: landing/",
+        "  queue:",
+        f"    name: {_quote(request.queue or '')}   # the storage queue with the events of Event Grid",
+        "    # account: acmequeues           # default: that of the container",
     ]
 
 

@@ -4,15 +4,19 @@ from typing import Annotated
 
 from pydantic import Field
 
+from headwater.config.source.azure import AzureSourceConfig, StorageQueueConfig
 from headwater.config.source.capture import CaptureConfig
 from headwater.config.source.gcs import GcsSourceConfig, SubscriptionConfig
 from headwater.config.source.local import LocalSourceConfig
 from headwater.config.source.reconcile import ReconcileConfig
 from headwater.config.source.s3 import QueueConfig, ResourcesConfig, S3SourceConfig
 
-SourceConfig = Annotated[S3SourceConfig | GcsSourceConfig | LocalSourceConfig, Field(discriminator="type")]
+SourceConfig = Annotated[
+    S3SourceConfig | GcsSourceConfig | AzureSourceConfig | LocalSourceConfig, Field(discriminator="type")
+]
 
 __all__ = [
+    "AzureSourceConfig",
     "CaptureConfig",
     "GcsSourceConfig",
     "LocalSourceConfig",
@@ -21,5 +25,6 @@ __all__ = [
     "ResourcesConfig",
     "S3SourceConfig",
     "SourceConfig",
+    "StorageQueueConfig",
     "SubscriptionConfig",
 ]

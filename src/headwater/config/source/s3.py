@@ -106,6 +106,8 @@ class S3SourceConfig(Section):
 
     # Whether a watcher in the run's own process announces changes, instead of the store.
     is_watched: ClassVar[bool] = False
+    # Whether a listing can begin after any key, and yields its first object at once.
+    lists_ranges: ClassVar[bool] = True
     location_key: ClassVar[str] = "bucket"
 
     type: Literal["s3"] = Field(description="An S3 bucket.")

@@ -20,11 +20,22 @@ from headwater.sources.notifications.times import read_time
 from headwater.sources.object_event import EventKind, ObjectEvent, build_order_key
 
 _PREFIX = "Microsoft.Storage."
+_DELETED = "Microsoft.Storage.BlobDeleted"
 _RENAMED = "Microsoft.Storage.BlobRenamed"
+_FOLDER_RENAMED = "Microsoft.Storage.DirectoryRenamed"
 _KINDS: Mapping[str, EventKind] = {
     "Microsoft.Storage.BlobCreated": "created",
-    "Microsoft.Storage.BlobDeleted": "removed",
+    _DELETED: "removed",
+    "Microsoft.Storage.DirectoryDeleted": "folder",
 }
+_RENAMED_KINDS: Mapping[str, tuple[EventKind, EventKind]] = {
+    _RENAMED: ("removed", "created"),
+    _FOLDER_RENAMED: ("folder", "folder"),
+}
+# These create an empty file; another event follows when its content is complete.
+_UNFINISHED = frozenset({"CreateFile", "SftpCreate"})
+# The query of a URL that names a snapshot or a version, not the blob.
+_OLD_STATE = re.compile(r"[?&](snapshot|versionid)=", re.IGNORECASE)
 _SUBJECT = re.compile(r"/blobServices/[^/]+/containers/([^/]+)/blobs/(.+)", re.DOTALL)
 # Not urlsplit: it drops newlines and tabs, and the URL needs no unescaping here.
 _BLOB_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+/([^/?#]+)/([^?#]+)(?:[?#].*)?", re.DOTALL)
@@ -36,7 +47,7 @@ def is_azure_event(record: object) -> bool:
 
 
 def parse_azure_event(record: object) -> tuple[ObjectEvent, ...]:
-    """Parse one event; a rename gives two: removed at the old path, then created at the new one.
+    """Parse one event; a rename gives two: one at the old path, then one at the new path.
 
     Raises:
         UnusableRecordError: not a storage event, or a field is missing or unusable.
@@ -46,13 +57,24 @@ def parse_azure_event(record: object) -> tuple[ObjectEvent, ...]:
     event_name = ensure_utf8(_event_type(record), "the event type")
     event_time = read_time(record, "eventTime" if record.get("eventType") else "time")
     target = _parse_subject(read_text(record, "subject"))
-    if event_name != _RENAMED:
-        return (_build_event(record, event_name, event_time, _KINDS.get(event_name, "other"), target),)
-    source = _parse_blob_url(read_text(read_object(record, "data"), "sourceUrl"))
+    data = read_object(record, "data")
+    if event_name not in (_RENAMED, _FOLDER_RENAMED):
+        return (_build_event(record, event_name, event_time, _find_kind(event_name, data), target),)
+    source = _parse_blob_url(read_text(data, "sourceUrl"))
+    old, new = _RENAMED_KINDS[event_name]
     return (
-        _build_event(record, event_name, event_time, "removed", source),
-        _build_event(record, event_name, event_time, "created", target),
+        _build_event(record, event_name, event_time, old, source),
+        _build_event(record, event_name, event_time, new, target),
     )
+
+
+def _find_kind(event_name: str, data: Mapping[str, object]) -> EventKind:
+    kind = _KINDS.get(event_name, "other")
+    if kind == "created" and data.get("api") in _UNFINISHED:
+        return "other"
+    if kind == "removed" and _OLD_STATE.search(read_optional_text(data, "url") or ""):
+        return "other"
+    return kind
 
 
 def _event_type(record: Mapping[str, object]) -> str:
