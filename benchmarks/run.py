@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = (
     "capture_throughput",
     "capture_pubsub",
+    "capture_azure",
     "events_commit",
     "idle",
     "ingest_large",

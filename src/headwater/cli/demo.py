@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.demo.clouds.names import CloudName
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -30,23 +32,26 @@ def demo(
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, max=3600, help="Duration of the sample shop's writes.")
     ] = 60,
+    cloud: Annotated[CloudName, typer.Option(help="Cloud that the emulators imitate.")] = CloudName.s3,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the emulator running after the report, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Run the whole pipeline on this machine: an S3 and SQS emulator, a sample shop, and headwater.
+    """Run the whole pipeline on this machine: emulators of a cloud, a sample shop, and headwater.
 
-    Your AWS configuration is not read. At the end, every row is compared with the uploaded objects. Exit code
-    1: rows are missing.
+    Your configuration of the cloud's clients is not read. At the end, every row is compared with the uploaded
+    objects. Exit code 1: rows are missing.
     """
     from headwater.config.extras.packages import ensure_extra
 
     ensure_extra("search", "`headwater demo`")
+    if cloud is not CloudName.s3:
+        ensure_extra(cloud.value, f"`headwater demo --cloud {cloud.value}`")
     from headwater.cli.signals import stop_on_signals
     from headwater.demo.demo import DemoOptions, run_demo
 
     stop = threading.Event()
-    options = DemoOptions(folder, seconds, keep, _find_command())
+    options = DemoOptions(folder, seconds, keep, _find_command(), cloud)
     with stop_on_signals(stop), open_console() as console:
         report = run_demo(options, console, stop)
     if report is None:

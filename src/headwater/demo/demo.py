@@ -18,9 +18,10 @@ from headwater.app.run import Run, RunObserver
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.loader import load_settings
 from headwater.config.settings import Settings
-from headwater.demo.emulator import CREDENTIALS, REGION, Emulator, ensure_emulator
+from headwater.demo.clouds.cloud import Cloud
+from headwater.demo.clouds.names import CloudName
+from headwater.demo.clouds.opening import open_cloud
 from headwater.demo.finale import SHELF_FOLDER, Finale, FinaleReport
-from headwater.demo.landing_zone import Clients, build_clients
 from headwater.demo.plain_reading import compare_rows, read_plainly
 from headwater.demo.progress import Progress
 from headwater.demo.report import Findings, Report, build_report
@@ -29,11 +30,9 @@ from headwater.demo.screen import Screen, open_screen, print_plain
 from headwater.demo.surroundings import (
     Workspace,
     create_workspace,
-    find_emulator_folder,
-    find_emulator_python,
     use_emulator_only,
 )
-from headwater.demo.upload import ShopBucket, Uploader, create_shop_bucket, read_uploads
+from headwater.demo.upload import Uploader, read_uploads
 from headwater.ingest.planning.outcome import BatchResult
 from headwater.ingest.planning.selection import build_selector
 from headwater.lake.layout import events_path, quarantine_path, table_path
@@ -52,13 +51,14 @@ POLL_SECONDS = 0.25
 class DemoOptions:
     """`parent` gets a new folder; `seconds` of writing; `keep` the emulator running after the report.
 
-    `command` is headwater's command line on this machine.
+    `command` is headwater's command line on this machine; `cloud` names the emulators.
     """
 
     parent: Path
     seconds: float
     keep: bool
     command: str
+    cloud: CloudName = CloudName.s3
 
 
 def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> Report | None:
@@ -68,25 +68,23 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
     """
     workspace = create_workspace(options.parent, datetime.now())
     print_plain(console, f"The demo's files are in {workspace.folder}, its log is {workspace.log_path.name}.")
-    python = _ensure_emulator(console)
-    with (
-        _log_to(workspace.log_path),
-        use_emulator_only() as environ,
-        Emulator(python, workspace.emulator_folder) as emulator,
-        closing(build_clients(emulator.endpoint)) as clients,
-    ):
-        shop = create_shop_bucket(clients)
-        workspace.write_config(emulator.endpoint, shop.zone)
-        settings = load_settings(workspace.config_path, environ)
-        print_plain(console, f"S3 and SQS run at {emulator.endpoint}; bucket {shop.zone.bucket}.")
-        run = _DemoRun(settings, environ, plan_scenario(SEED, options.seconds), clients, shop)
-        report = run.play(console, stop, workspace, options.command)
-        if report is None:
-            print_plain(console, f"Stopped. Everything committed so far is in {workspace.folder}.")
-            return None
-        print_plain(console, "\n".join(("", *report.lines)))
-        if options.keep:
-            _keep_emulator(console, emulator, workspace, options.command, stop)
+    with _log_to(workspace.log_path), use_emulator_only() as environ:
+        with console.status("installing"):
+            opening = open_cloud(
+                options.cloud, workspace.emulator_folder, lambda text: print_plain(console, text)
+            )
+        with opening as cloud:
+            workspace.write_config(cloud.source)
+            settings = load_settings(workspace.config_path, environ)
+            print_plain(console, cloud.title)
+            run = _DemoRun(settings, environ, plan_scenario(SEED, options.seconds), cloud)
+            report = run.play(console, stop, workspace, options.command)
+            if report is None:
+                print_plain(console, f"Stopped. Everything committed so far is in {workspace.folder}.")
+                return None
+            print_plain(console, "\n".join(("", *report.lines)))
+            if options.keep:
+                _keep_emulator(console, cloud, workspace, options.command, stop)
     return report
 
 
@@ -98,14 +96,12 @@ class _DemoRun:
         settings: Settings,
         environ: Mapping[str, str],
         scenario: Scenario,
-        clients: Clients,
-        shop: ShopBucket,
+        cloud: Cloud,
     ) -> None:
         self._settings = settings
         self._environ = environ
         self._scenario = scenario
-        self._clients = clients
-        self._shop = shop
+        self._cloud = cloud
         self._shelf = settings.search.table if settings.search else ""
         tables = {name: table for name, table in settings.tables.items() if name != self._shelf}
         selectors = {name: build_selector(table) for name, table in tables.items()}
@@ -117,7 +113,7 @@ class _DemoRun:
         self._ended = threading.Event()
         self._is_open = False
         self._finale: FinaleReport | None = None
-        self._uploader = Uploader(clients, shop, scenario, stop=self._ended, on_step=self._progress.note_step)
+        self._uploader = Uploader(cloud, scenario, stop=self._ended, on_step=self._progress.note_step)
 
     def play(
         self, console: Console, stop: threading.Event, workspace: Workspace, command: str
@@ -153,8 +149,7 @@ class _DemoRun:
             self._progress.note_batch(result)
 
     def _play_finale(self, screen: Screen, stop: threading.Event) -> FinaleReport:
-        bucket = self._shop.zone.bucket
-        finale = Finale(self._clients, bucket, self._settings, self._environ, self._progress.enter, stop)
+        finale = Finale(self._cloud, self._settings, self._environ, self._progress.enter, stop)
         with ThreadPoolExecutor(1, "finale") as threads:
             playing = threads.submit(finale.play)
             while not playing.done():
@@ -208,7 +203,7 @@ class _DemoRun:
 
     def _check(self, done: RunReport, workspace: Workspace, command: str) -> Report:
         view = self._progress.take_snapshot()
-        expected = read_plainly(read_uploads(self._clients, self._scenario, self._shop.zone.bucket))
+        expected = read_plainly(read_uploads(self._cloud, self._scenario))
         lake = self._settings.lake
         checks = []
         for name, rows in expected.rows.items():
@@ -220,41 +215,24 @@ class _DemoRun:
             checks=checks,
             quarantine=QuarantineReader(quarantine_path(lake)).list_rows(),
             event_keys=[key for key in keys if not key.startswith(SHELF_FOLDER)],
-            dead_letters=self._count_dead_letters(),
+            dead_letters=self._cloud.count_dead_letters(),
+            scheme=self._cloud.scheme,
             failures=[f"table {name}: {error.message}" for name, error in done.failures.items()],
             finale=self._finale,
         )
         return build_report(self._scenario, expected, findings, view, workspace.config_path, command)
 
-    def _count_dead_letters(self) -> int:
-        answer = self._clients.sqs.get_queue_attributes(
-            QueueUrl=self._shop.dead_letters_url, AttributeNames=["ApproximateNumberOfMessages"]
-        )
-        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
-
-
-def _ensure_emulator(console: Console) -> Path:
-    given = find_emulator_python()
-    if given:
-        return given
-    folder = find_emulator_folder()
-    if not (folder / "bin" / "ministack").exists():
-        print_plain(console, f"Installing the S3 and SQS emulator into {folder} (once; about 20 MB) ...")
-    with console.status("installing"):
-        return ensure_emulator(folder)
-
 
 def _keep_emulator(
-    console: Console, emulator: Emulator, workspace: Workspace, command: str, stop: threading.Event
+    console: Console, cloud: Cloud, workspace: Workspace, command: str, stop: threading.Event
 ) -> None:
-    credentials = CREDENTIALS | {"AWS_REGION": REGION}
-    exports = " ".join(f"{name}={value}" for name, value in credentials.items())
-    print_plain(
-        console,
-        f"\nThe emulator runs at {emulator.endpoint} until Ctrl-C. To continue in another terminal:\n"
-        f"  export {exports}\n"
+    exports = " ".join(f"{name}={value}" for name, value in cloud.environment.items())
+    lines = (
+        "\nThe emulator runs until Ctrl-C. To continue in another terminal:",
+        *([f"  export {exports}"] if exports else []),
         f"  {command} --config {workspace.config_path} run",
     )
+    print_plain(console, "\n".join(lines))
     stop.wait()
 
 

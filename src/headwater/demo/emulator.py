@@ -4,12 +4,11 @@ It has a separate venv, because it pins its botocore. The demo and the tests run
 """
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from headwater.demo.emulator_venv import ensure_package
 from headwater.demo.server_process import HOST, ServerProcess
 from headwater.errors import PlatformError
 
@@ -20,24 +19,13 @@ REGION = "us-east-1"
 
 
 def ensure_emulator(folder: Path) -> Path:
-    """Return the Python of the emulator's venv, which is created in `folder` if missing.
+    """Return the Python of the emulator's venv in `folder`, see `ensure_package`."""
+    return ensure_package(folder, PACKAGE, has_emulator)
 
-    Needs the network the first time. Raises `PlatformError` when it cannot be installed.
-    """
-    python = folder / "bin" / "python"
-    if _server_script(python).exists():
-        return python
-    for command in (
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise PlatformError(
-                f"the S3 emulator could not be installed into {folder}: {done.stderr.strip()[-500:]}",
-                hint=f"check the network and pip's index, then try: {' '.join(command)}",
-            )
-    return python
+
+def has_emulator(python: Path) -> bool:
+    """True if the emulator is in the venv of `python`."""
+    return _server_script(python).exists()
 
 
 class Emulator(ServerProcess):

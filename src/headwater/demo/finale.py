@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from headwater.app.search.live import LiveSearch
 from headwater.config.settings import Settings
-from headwater.demo.landing_zone import Clients
+from headwater.demo.clouds.cloud import Cloud
 from headwater.demo.shop_data import Row, list_shelf, to_json_lines
 from headwater.errors import HeadwaterError, IndexNotFoundError
 from headwater.serve.launch import bind, build_lake_api, open_lake_search, serve_in_background
@@ -59,15 +59,13 @@ class Finale:
 
     def __init__(
         self,
-        clients: Clients,
-        bucket: str,
+        cloud: Cloud,
         settings: Settings,
         environ: Mapping[str, str],
         enter: Callable[[str], None],
         stop: threading.Event,
     ) -> None:
-        self._clients = clients
-        self._bucket = bucket
+        self._cloud = cloud
         self._settings = settings
         self._environ = environ
         self._enter = enter
@@ -102,7 +100,7 @@ class Finale:
                 port, began, lambda found: _price(found) == PRICE_THEN, "kept its old price"
             )
             began = time.monotonic()
-            self._clients.s3.delete_object(Bucket=self._bucket, Key=_name_file(wanted))
+            self._cloud.remove(_name_file(wanted))
             report.removed = self._wait(port, began, lambda found: found is None, "was still recommended")
             again = [self._ask(port) for _ in range(_ASKED_AGAIN)]
             if any(found is not None for found, _ in again) and report.removed is not None:
@@ -150,9 +148,7 @@ class Finale:
         )
 
     def _put(self, product: Row) -> None:
-        self._clients.s3.put_object(
-            Bucket=self._bucket, Key=_name_file(product), Body=to_json_lines([product])
-        )
+        self._cloud.put(_name_file(product), to_json_lines([product]))
 
 
 def _name_file(product: Row) -> str:

@@ -32,9 +32,7 @@ class PubSubEmulator(ServerProcess):
 
     def build_command(self) -> Sequence[str]:
         """See `ServerProcess`."""
-        jar = find_pubsub_jar()
-        if jar is None:
-            raise PlatformError("Google's Pub/Sub emulator is not installed", hint=INSTALL_PUBSUB)
+        jar = ensure_pubsub()
         java = find_java(read_environment()).path / "bin" / "java"
         options = [f"-Xmx{self._heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         return [str(java), *options, "-jar", str(jar), f"--host={HOST}", f"--port={self.port}"]
@@ -58,7 +56,7 @@ class StorageEmulator(ServerProcess):
 
     def build_command(self) -> Sequence[str]:
         """See `ServerProcess`."""
-        binary = next(self._python.parents[1].glob(_BINARIES), None)
+        binary = find_storage_binary(self._python)
         if binary is None:
             raise PlatformError(
                 f"{PACKAGE} is not installed for {self._python}",
@@ -75,6 +73,19 @@ class StorageEmulator(ServerProcess):
     def build_environment(self) -> Mapping[str, str]:
         """See `ServerProcess`."""
         return {**read_environment(), "PUBSUB_EMULATOR_HOST": urlsplit(self._pubsub).netloc}
+
+
+def ensure_pubsub() -> Path:
+    """Return the Pub/Sub emulator's jar. Raises `PlatformError` if it is not installed."""
+    jar = find_pubsub_jar()
+    if jar is None:
+        raise PlatformError("Google's Pub/Sub emulator is not installed", hint=INSTALL_PUBSUB)
+    return jar
+
+
+def find_storage_binary(python: Path) -> Path | None:
+    """Return the server in the venv of `python`; None if it is not installed there."""
+    return next(python.parents[1].glob(_BINARIES), None)
 
 
 def find_pubsub_jar() -> Path | None:

@@ -25,7 +25,7 @@ class Findings:
 
     `checks` compare each table with a plain reading; `quarantine` are its rows; `event_keys` the key of each
     row of the events table. `dead_letters` are the messages in the dead-letter queue; `failures` the errors
-    that ended tables.
+    that ended tables; `scheme` begins the addresses of objects.
     """
 
     checks: Sequence[TableCheck]
@@ -34,6 +34,7 @@ class Findings:
     dead_letters: int = 0
     failures: Sequence[str] = ()
     finale: FinaleReport | None = None
+    scheme: str = "s3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def build_report(
     lines = [
         *_write_arrivals(scenario, findings, view),
         "",
-        *_write_quarantine(findings.quarantine),
+        *_write_quarantine(findings.quarantine, findings.scheme),
         "",
         *_write_freshness(view),
         "",
@@ -128,20 +129,20 @@ def _write_arrivals(scenario: Scenario, findings: Findings, view: View) -> Itera
         yield f"  {skipped} objects contain no rows: an empty one and a folder marker."
 
 
-def _write_quarantine(quarantine: Sequence[Row]) -> Iterator[str]:
+def _write_quarantine(quarantine: Sequence[Row], scheme: str) -> Iterator[str]:
     yield f"Quarantined, with the reason ({len(quarantine)})"
     for row in sorted(quarantine, key=lambda row: str(row["quarantined_at"])):
-        yield f"  {row['level']!s:<8} {_write_address(row)}"
+        yield f"  {row['level']!s:<8} {_write_address(row, scheme)}"
         yield f"           {row['reason']}: {_shorten(str(row['detail']))}"
         if row["payload"]:
             yield f"           content: {_shorten(str(row['payload']))}"
 
 
-def _write_address(row: Row) -> str:
+def _write_address(row: Row, scheme: str) -> str:
     if not row["key"]:
         return str(row["message_id"])
     line = f", line {row['line']}" if row["line"] is not None else ""
-    return f"s3://{row['bucket']}/{row['key']}{line}"
+    return f"{scheme}://{row['bucket']}/{row['key']}{line}"
 
 
 def _shorten(text: str) -> str:

@@ -1,5 +1,4 @@
-"""The environment of a demo: a fresh folder, its headwater.yaml, and variables without the user's AWS
-setup."""
+"""The environment of a demo: a fresh folder, its headwater.yaml, and variables without the user's clouds."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,22 +10,15 @@ from pathlib import Path
 import headwater
 from headwater.config.environment import read_environment, temporary_environment
 from headwater.demo.emulator import CREDENTIALS, REGION
-from headwater.demo.landing_zone import LandingZone
 from headwater.demo.server_process import HOST
 from headwater.errors import PlatformError
 
-EMULATOR_PYTHON_VARIABLE = "HEADWATER_EMULATOR_PYTHON"
-
+# Variables of the clouds' clients, and keys of a configuration.
+_OWN = ("AWS_", "AZURE_", "GOOGLE_", "HEADWATER__", "PUBSUB_", "STORAGE_EMULATOR_")
 _CONFIG = """\
-# Written by `headwater demo`. The S3 and SQS at `endpoint` ran only during the demo.
+# Written by `headwater demo`. The services at the endpoints ran only during the demo.
 source:
-  type: s3
-  bucket: {bucket}
-  region: {region}
-  endpoint: {endpoint}
-  queue:
-    url: {queue_url}
-lake: lake
+{source}lake: lake
 tables:
   orders:                    # JSON lines, some gzipped: rows follow their key, the newest change wins
     path: ["orders/**/*.json", "orders/**/*.json.gz"]
@@ -77,15 +69,9 @@ class Workspace:
         """Return the folder of the emulator's log and temporary files."""
         return self.folder / "emulator"
 
-    def write_config(self, endpoint: str, zone: LandingZone) -> None:
-        """Write the file that a user would write, including endpoints."""
-        text = _CONFIG.format(
-            bucket=zone.bucket,
-            region=REGION,
-            endpoint=endpoint,
-            queue_url=zone.queue_url,
-            click_schema=json.dumps(_CLICK_SCHEMA),
-        )
+    def write_config(self, source: str) -> None:
+        """Write the file that a user would write, with this `source` section."""
+        text = _CONFIG.format(source=source, click_schema=json.dumps(_CLICK_SCHEMA))
         self.config_path.write_text(text, "utf-8")
 
 
@@ -105,29 +91,23 @@ def create_workspace(parent: Path, now: datetime) -> Workspace:
     return Workspace(folder)
 
 
-def find_emulator_python() -> Path | None:
-    """Return the Python in HEADWATER_EMULATOR_PYTHON, if set."""
-    given = read_environment().get(EMULATOR_PYTHON_VARIABLE)
-    return Path(given) if given else None
-
-
-def find_emulator_folder() -> Path:
-    """Return the venv of the emulator: the clone's own, else one in the user's cache."""
+def find_emulator_folder(name: str) -> Path:
+    """Return the folder of installed emulators: the clone's own, else one in the user's cache."""
     root = Path(headwater.__file__).parents[2]
     if (root / "scripts" / "install.py").exists():
-        return root / ".cache" / "emulator"
+        return root / ".cache" / name
     cache = read_environment().get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "headwater" / "emulator"
+    return (Path(cache) if cache else Path.home() / ".cache") / "headwater" / name
 
 
 @contextmanager
 def use_emulator_only() -> Iterator[Mapping[str, str]]:
-    """Disable the user's AWS setup and proxies inside the block.
+    """Disable the user's access to clouds, and proxies, inside the block.
 
     Yields the environment of the block.
     """
     environ = read_environment()
-    own: dict[str, str | None] = {name: None for name in environ if name.startswith(("AWS_", "HEADWATER__"))}
+    own: dict[str, str | None] = {name: None for name in environ if name.startswith(_OWN)}
     direct = ",".join(filter(None, (environ.get("NO_PROXY") or environ.get("no_proxy"), HOST, "localhost")))
     changes = own | {
         **CREDENTIALS,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.azure import Azurite
+from tests.fixtures.azure import RunningAzurite
 from tests.fixtures.end_to_end.azure_pipeline import AzurePipeline
 from tests.fixtures.end_to_end.cloud_cases import (
     TABLES,
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
-def pipeline(azurite: Azurite, tmp_path_factory: pytest.TempPathFactory) -> AzurePipeline:
+def pipeline(azurite: RunningAzurite, tmp_path_factory: pytest.TempPathFactory) -> AzurePipeline:
     folder = tmp_path_factory.mktemp("azure")
     found = AzurePipeline(azurite.create_container(notifies=True), folder, TABLES)
     ingest_everything(found)
@@ -77,7 +77,9 @@ def test_a_wrong_key_is_named(pipeline: AzurePipeline) -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(azurite: Azurite, tmp_path: Path) -> None:
+def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(
+    azurite: RunningAzurite, tmp_path: Path
+) -> None:
     # A run waits for what a killed one holds.
     container = azurite.create_container(notifies=True)
     kill_everywhere(AzurePipeline(container, tmp_path / "work", TABLES, visibility_timeout=5))

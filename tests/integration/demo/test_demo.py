@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from headwater.demo.azure_emulator import has_npm
+from headwater.demo.google_emulators import find_pubsub_jar
 from tests.fixtures.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -56,6 +58,21 @@ def test_every_table_equals_the_uploaded_objects(demo):
     _, output = demo
     assert output.count("equal to the uploads") == 3
     assert "every row is in its table exactly once" in output
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("cloud", "scheme"), [("gcs", "gs"), ("azure", "abfs")])
+def test_other_clouds_have_a_demo(tmp_path, cloud, scheme):
+    if cloud == "gcs" and find_pubsub_jar() is None:
+        pytest.skip("Google's Pub/Sub emulator is not installed")
+    if cloud == "azure" and not has_npm():
+        pytest.skip("npm is not installed")
+    output = run_headwater(tmp_path, "demo", "--cloud", cloud, "--seconds", "10", seconds=DEMO_SECONDS)
+    assert output.count("equal to the uploads") == 3
+    assert "every row is in its table exactly once" in output
+    assert f"{scheme}://shop-landing/orders/2026/05/04/orders-torn.json, line 3" in output
+    assert "P-103's file was removed; recommendations stopped after" in output
+    wait_until(lambda: not list_processes_in(tmp_path), "a process is left over")
 
 
 def test_unusable_objects_are_reported_with_address_and_reason(demo):

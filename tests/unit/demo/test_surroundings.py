@@ -5,9 +5,9 @@ from datetime import datetime
 import pytest
 
 from headwater.config.loader import load_settings
+from headwater.demo.clouds.s3 import build_notification, write_source
 from headwater.demo.landing_zone import LandingZone
 from headwater.demo.surroundings import create_workspace, use_emulator_only
-from headwater.demo.upload import build_notification
 from headwater.errors import PlatformError
 from headwater.sources.message_parser import parse_message
 from tests.fixtures.notification_bodies import s3_record
@@ -31,7 +31,8 @@ def test_path_that_is_no_folder_is_rejected_with_a_hint(tmp_path):
 
 def test_written_configuration_is_valid_and_its_lake_is_next_to_it(tmp_path):
     workspace = create_workspace(tmp_path, NOW)
-    workspace.write_config("http://127.0.0.1:9", LandingZone("shop", "http://127.0.0.1:9/0/shop-events"))
+    zone = LandingZone("shop", "http://127.0.0.1:9/0/shop-events")
+    workspace.write_config(write_source("http://127.0.0.1:9", zone))
     settings = load_settings(workspace.config_path, {})
     assert settings.lake == str(workspace.folder / "lake")
     modes = {name: (table.effective_mode, table.effective_format) for name, table in settings.tables.items()}
@@ -43,8 +44,10 @@ def test_written_configuration_is_valid_and_its_lake_is_next_to_it(tmp_path):
     }
 
 
-def test_nothing_of_the_users_aws_counts_during_a_demo_and_all_of_it_after(monkeypatch):
+def test_nothing_of_the_users_clouds_counts_during_a_demo_and_all_of_it_after(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "production")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "production.json")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://elsewhere")
     monkeypatch.setenv("HEADWATER__LAKE", "s3a://production")
     monkeypatch.setenv("NO_PROXY", "intranet")
@@ -52,6 +55,8 @@ def test_nothing_of_the_users_aws_counts_during_a_demo_and_all_of_it_after(monke
     with use_emulator_only() as environ:
         assert "AWS_PROFILE" not in environ
         assert "AWS_ENDPOINT_URL" not in environ
+        assert "AZURE_STORAGE_KEY" not in environ
+        assert "GOOGLE_APPLICATION_CREDENTIALS" not in environ
         assert "HEADWATER__LAKE" not in environ
         assert environ["AWS_CONFIG_FILE"] == environ["AWS_SHARED_CREDENTIALS_FILE"] == "/dev/null"
         assert environ["NO_PROXY"] == "intranet,127.0.0.1,localhost"
