@@ -163,6 +163,11 @@ def temporary_environment(values: Mapping[str, str | None]) -> Iterator[None]:
         _set_variables(before)
 
 
+def set_default(name: str, value: str) -> None:
+    """Set a variable for a library that is loaded later, unless it is set. Call it before threads start."""
+    os.environ.setdefault(name, value)
+
+
 @contextmanager
 def overlaid_environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set variables inside the block for Python's own readers of `os.environ`. Safe next to other threads.
