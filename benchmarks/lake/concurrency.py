@@ -20,7 +20,7 @@ from benchmarks.pairs import say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.tables import Lake, build_orders, open_lake
 from benchmarks.sizes import sized
-from headwater.errors import WriteConflictError
+from headwater.errors import LakeError
 
 WRITERS = sized(3, 2)
 COMMITS = sized(6, 1)
@@ -103,7 +103,8 @@ def write_all(lake: Lake, name: str, writers: Sequence[int], turns: Sequence[int
                 try:
                     table.write(rows, options)
                     break
-                except WriteConflictError:
+                except LakeError:
+                    # A conflict, or a rollback of the same write by two writers at once: a run retries both.
                     discarded += 1
             else:
                 raise RuntimeError(f"{threading.current_thread().name}: {MOST_ATTEMPTS} attempts rejected")

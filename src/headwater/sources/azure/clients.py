@@ -1,5 +1,6 @@
 """Builds Azure's clients: with a key, a shared access signature, or the machine's default credentials."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from azure.core.credentials import TokenCredential
 
     from headwater.config.source import AzureSourceConfig
+
+# That no credential was found is an error of headwater's, and repeated by its retries.
+logging.getLogger("azure.identity").setLevel(logging.ERROR)
 
 KEY_VARIABLE = "AZURE_STORAGE_KEY"
 SAS_VARIABLE = "AZURE_STORAGE_SAS_TOKEN"

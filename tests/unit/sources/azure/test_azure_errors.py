@@ -57,3 +57,27 @@ def test_errors_inside_are_converted_and_others_are_not() -> None:
 def test_a_message_is_one_line_with_the_code_and_without_ids() -> None:
     error = explain_azure_failure(refuse(400, "InvalidUri"), SUBJECT)
     assert error.message == "container landing: InvalidUri: refused"
+
+
+CHAIN = """DefaultAzureCredential failed to retrieve a token from the included credentials.
+Attempted credentials:
+\tEnvironmentCredential: EnvironmentCredential authentication unavailable. Variables are not configured.
+Visit https://aka.ms/azsdk/python/identity/environmentcredential/troubleshoot to troubleshoot this issue.
+\tAzureCliCredential: Azure CLI not found on path{}
+To mitigate this issue, please refer to the troubleshooting guidelines here at https://aka.ms/azsdk/."""
+
+
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        ("", "Azure's default chain found none"),
+        (
+            "\n\tManagedIdentityCredential: AADSTS700016: no such application",
+            "ManagedIdentityCredential: AADSTS700016: no such application",
+        ),
+    ],
+)
+def test_only_refused_credentials_of_the_chain_are_named(refused: str, expected: str) -> None:
+    error = explain_azure_failure(core.ClientAuthenticationError(CHAIN.format(refused)), SUBJECT)
+    assert type(error) is CredentialsError
+    assert error.message == f"no usable credentials for container landing: {expected}"
