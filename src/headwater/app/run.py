@@ -24,7 +24,7 @@ from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.reconcile.after_restore import ensure_reconciled
 from headwater.app.reconcile.folders import FolderEvents
 from headwater.app.roles import Roles, choose_roles
-from headwater.app.scope import rename_moved
+from headwater.app.scope import rename_moved, source_bucket
 from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
@@ -95,7 +95,7 @@ class Run:
         self._stop = threading.Event()
         tracing = build_tracing(app.settings, metrics)
         self._traces = tracing.traces if tracing else Traces()
-        self._folder_events = FolderEvents(app)
+        self._folder_events = FolderEvents(source_bucket(app.settings), Reconcile(app).settle_folder)
         self._capture: Capture | None = None
         if roles.has("capture"):
             self._capture = Capture(
@@ -303,7 +303,7 @@ class Run:
         self._app.use_pool("capture")
         renamed = rename_moved(self._app.settings, batch)
         appended = self._app.events.append(renamed)
-        self._folder_events.settle(renamed, self._stop)
+        self._folder_events.settle(renamed)
         return appended
 
     def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:

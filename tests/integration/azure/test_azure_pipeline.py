@@ -30,6 +30,19 @@ class TestAzurePipeline(CloudCases):
     """What every cloud's pipeline does."""
 
 
+def test_a_blob_with_another_etag_than_its_event_is_read(pipeline: AzurePipeline) -> None:
+    # Setting metadata changes the etag, and sends no event.
+    for key in ("clicks/tagged.json", "orders/tagged.json", "shop/tagged.json"):
+        row = {"id": 70_000, "ts": 1, "page": "x", "product": 70_000, "n": 1}
+        pipeline.put(key, to_lines(row))
+        blob = pipeline.container.client.get_blob_client(pipeline.bucket, key)
+        blob.set_blob_metadata({"team": "data"})
+    pipeline.run_once()
+    assert pipeline.rows("clicks", "id")[(70_000,)] == 1
+    assert pipeline.rows("orders", "id")[(70_000,)] == 1
+    assert pipeline.rows("shop", "product")[(70_000,)] == 1
+
+
 def test_a_renamed_folder_moves_its_rows(pipeline: AzurePipeline) -> None:
     pipeline.put_all({f"clicks/here/{n}.json": to_lines({"id": n, "page": "moved"}) for n in range(5)})
     pipeline.put_all({f"shop/{n}.json": to_lines({"product": n, "n": -5}) for n in range(3)})

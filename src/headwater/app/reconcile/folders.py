@@ -1,13 +1,9 @@
 """Events that name a folder, whose objects have no events of their own: its objects are listed instead."""
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import structlog
 
-from headwater.app.application import App
-from headwater.app.reconcile.passes import Reconcile
-from headwater.app.scope import source_bucket
 from headwater.capture.captured_event import CapturedEvent
 from headwater.errors import SourceError
 
@@ -15,13 +11,13 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class FolderEvents:
-    """Appends the events of the objects below the folders that a batch names."""
+    """Appends the events of the objects below the folders that a batch names, by `settle_folder`."""
 
-    def __init__(self, app: App) -> None:
-        self._bucket = source_bucket(app.settings)
-        self._reconcile = Reconcile(app)
+    def __init__(self, bucket: str, settle_folder: Callable[[str], None]) -> None:
+        self._bucket = bucket
+        self._settle_folder = settle_folder
 
-    def settle(self, batch: Sequence[CapturedEvent], stop: threading.Event) -> None:
+    def settle(self, batch: Sequence[CapturedEvent]) -> None:
         """List each folder of the batch. The messages of the batch must not be deleted before.
 
         A folder that cannot be listed at all is left to the next reconcile, and logged. Raises `LakeError`,
@@ -29,7 +25,7 @@ class FolderEvents:
         """
         for folder in find_folders(batch, self._bucket):
             try:
-                self._reconcile.settle_folder(folder, stop)
+                self._settle_folder(folder)
             except SourceError as error:
                 if error.retryable:
                     raise

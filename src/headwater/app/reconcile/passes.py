@@ -28,13 +28,7 @@ from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import UnrecordedPasses, find_last_finished, select_since
 from headwater.capture.reconcile.stored_groups import LEAST_EVENTS
 from headwater.config.source import S3SourceConfig
-from headwater.errors import (
-    ConfigError,
-    HeadwaterError,
-    SourceError,
-    SourceUnavailableError,
-    UsageError,
-)
+from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.lake.layout import reconciles_path, table_path
 from headwater.lake.table import Table
@@ -189,13 +183,14 @@ class Reconcile:
         self._log_differences(done, dry_run=dry_run)
         return ReconcileReport(done, examples)
 
-    def settle_folder(self, folder: str, stop: threading.Event) -> None:
+    def settle_folder(self, folder: str) -> None:
         """Compare the objects below a folder with the events, and append the differences.
 
         For events that name only the folder: its objects were renamed or removed together. Every object
         counts, however young or old, and the pass is not recorded: `backfill_interval` concerns the source.
+        A stopping run waits for it, as for any commit.
 
-        Raises `SourceError`, also when `stop` was set before the end, and `LakeError`.
+        Raises `SourceError` and `LakeError`.
         """
         prefix = f"{folder.rstrip('/')}/"
         if self._prefix.startswith(prefix):
@@ -203,15 +198,12 @@ class Reconcile:
         elif not prefix.startswith(self._prefix):
             return
         known = KnownStates(self._app.events, self._open_ledgers(), self._app.event_groups)
-        pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
+        never = threading.Event()
+        pace = Pacer(self._config.max_requests_per_second, self._clock, never)
         with self._open_listing(pace, None) as opened:
             listing = replace(opened, prefix=prefix)
             options = ReconcileOptions(settle=None)
-            done = Reconciler(listing, known, UnrecordedPasses(), options, clock=self._clock).run(stop)
-        if done.finished_at is None:
-            raise SourceUnavailableError(
-                f"{folder} was not listed to its end: the run was stopped", hint="the next run lists it again"
-            )
+            done = Reconciler(listing, known, UnrecordedPasses(), options, clock=self._clock).run(never)
         log.info("folder listed", folder=folder, listed=done.listed, emitted=done.emitted)
 
     def _open_ledgers(self) -> list[LedgerReader]:
