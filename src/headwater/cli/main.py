@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": (
             "demo",
-            "Run the whole pipeline on this machine: an S3 and SQS emulator, a sample shop, and headwater.",
+            "Run the whole pipeline on this machine: emulators of a cloud, a sample shop, and headwater.",
         ),
         "init": (
             "init",
