@@ -120,7 +120,10 @@ def test_kind_of_source_is_no_part_of_the_path() -> None:
 
 def test_unknown_source_type_error_names_the_types() -> None:
     text = GOOD.replace("type: s3", "type: s4")
-    assert only_problem(text) == "headwater.yaml:2: source.type: 's4' is not allowed. Allowed: azure, gcs, local, s3"
+    assert (
+        only_problem(text)
+        == "headwater.yaml:2: source.type: 's4' is not allowed. Allowed: azure, gcs, local, s3"
+    )
 
 
 def test_all_problems_are_reported_in_file_order() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from datetime import datetime
 
 from headwater.sources.notifications.fields import (
     read_object,
@@ -74,12 +75,24 @@ def _build_event(attributes: Mapping[str, object], resource: Mapping[str, object
         order_key=_build_generation_order_key(sequencer, kind),
         kind=kind,
         event_name=event_name,
-        event_time=read_time(attributes, "eventTime"),
+        event_time=_refine_time(read_time(attributes, "eventTime"), generation, kind),
         size=None if kind == "removed" else read_size(resource, "size"),
         # As in `object_store`: the store's own etag changes with the metadata, too.
         etag=None if kind == "removed" else generation,
         raw=to_json({"attributes": sent, "resource": resource or None}),
     )
+
+
+def _refine_time(time: datetime, generation: str | None, kind: EventKind) -> datetime:
+    """Return the time of a creation with microseconds, if the sender, such as an emulator, omits them.
+
+    A table without `ordering` takes the newer of two objects with one key, by this time. Generations are the
+    microseconds of their creation.
+    """
+    if kind != "created" or time.microsecond or generation is None or not generation.isdigit():
+        return time
+    seconds, microseconds = divmod(int(generation), 1_000_000)
+    return time.replace(microsecond=microseconds) if seconds == int(time.timestamp()) else time
 
 
 def _build_generation_order_key(generation: str | None, kind: EventKind) -> str | None:
