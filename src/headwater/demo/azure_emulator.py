@@ -17,16 +17,16 @@ _INSTALL_SECONDS = 900
 
 
 class Azurite(ServerProcess):
-    """One of its services, with its data in `folder`. `installed` is the package's folder."""
+    """One of its services, with its data below `folder`. `installed` is the package's folder."""
 
     title: ClassVar[str] = "the Azure emulator"
+    log_name: ClassVar[str] = "azurite.log"
     ready_path: ClassVar[str] = f"/{EMULATOR_ACCOUNT}?comp=list"
     # A request without a signature.
     ready_status: ClassVar[int] = 403
 
     def __init__(self, service: Literal["blob", "queue"], installed: Path, folder: Path) -> None:
-        self.log_name = f"azurite-{service}.log"  # type: ignore[misc]  # one for each service
-        super().__init__(folder)
+        super().__init__(folder / f"azurite-{service}")
         self._service = service
         self._installed = installed
 
@@ -40,8 +40,7 @@ class Azurite(ServerProcess):
         script = self._installed / "node_modules/azurite/dist/src" / self._service / "main.js"
         address = [f"--{self._service}Host", HOST, f"--{self._service}Port", str(self.port)]
         # With `--inMemoryPersistence`, its queue service stops answering after about five thousand messages.
-        location = self.folder / f"azurite-{self._service}"
-        options = ["--skipApiVersionCheck", "--disableTelemetry", "--silent", "--location", str(location)]
+        options = ["--skipApiVersionCheck", "--disableTelemetry", "--silent", "--location", "."]
         return ["node", str(script), *address, *options]
 
 

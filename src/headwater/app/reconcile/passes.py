@@ -99,8 +99,8 @@ class Reconcile:
 
     def check(self, inventory: str | None = None) -> None:
         """Raise errors that would fail a pass; asks the bucket or reads the manifest, and starts no Spark."""
-        if inventory is None and not self._source.lists_ranges and not self._is_watched:
-            # Its first object comes after the last page.
+        if inventory is None and not self._source.lists_ranges:
+            # The first object may come after the last page.
             for check in build_source(self._source).list_preflight_checks(captures=False):
                 check()
             return

@@ -2,17 +2,17 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from headwater.config.addresses import check_bucket_name
-from headwater.config.section import Duration, Section, SectionError
+from headwater.config.section import Duration, Section
 from headwater.config.source.cleaning import (
     CLEAN_DELAY,
     CLEAN_SOURCE,
+    CleanAction,
+    ensure_usable_cleaning,
     format_target,
     is_inside,
-    iter_clean_problems,
-    read_off,
 )
 
 _ACCOUNT = r"^[a-z0-9]{3,24}$"
@@ -86,10 +86,7 @@ class AzureSourceConfig(Section):
         "Azure in the session. Default: large objects are read whole.",
     )
     queue: StorageQueueConfig = Field(description="The queue with the container's events.")
-    clean_source: Annotated[
-        Literal["off", "move", "delete"],
-        BeforeValidator(read_off, json_schema_input_type=Literal["off", "move", "delete"]),
-    ] = Field("off", description=CLEAN_SOURCE)
+    clean_source: CleanAction = Field("off", description=CLEAN_SOURCE)
     clean_source_delay: Duration = Field(2_592_000, description=CLEAN_DELAY, examples=["7d"])
     clean_source_move_to: str | None = Field(
         None,
@@ -127,9 +124,5 @@ class AzureSourceConfig(Section):
     @model_validator(mode="after")
     def _check_clean_source(self) -> "AzureSourceConfig":
         inside = is_inside(self.clean_source_target, self.container, self.prefix)
-        problems = list(
-            iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
-        )
-        if problems:
-            raise SectionError(problems)
+        ensure_usable_cleaning(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         return self

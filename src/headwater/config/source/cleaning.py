@@ -1,6 +1,11 @@
 """`source.clean_source`: what every type of source says and checks about it."""
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from headwater.config.section import SectionError
 
 CLEAN_SOURCE = (
     "Action on objects that all of their tables ingested at least `clean_source_delay` ago; rows stay."
@@ -12,6 +17,13 @@ _MIN_CLEAN_DELAY = 3_600.0
 def read_off(value: object) -> object:
     """Return `off` for YAML 1.1's `off`, which is read as False."""
     return "off" if value is False else value
+
+
+CleanAction = Annotated[
+    Literal["off", "move", "delete"],
+    BeforeValidator(read_off, json_schema_input_type=Literal["off", "move", "delete"]),
+]
+"""The actions on objects that have no tags."""
 
 
 def format_target(address: str | None, scheme: str) -> str:
@@ -47,3 +59,10 @@ def iter_clean_problems(
             f"{str(move_to)!r} is inside the source: moved objects would be ingested again; choose another "
             "bucket, or a location outside the source's prefix or folder",
         )
+
+
+def ensure_usable_cleaning(action: str, delay: float, move_to: object, inside: bool) -> None:
+    """Raise `SectionError` with the problems of `iter_clean_problems`, if there are any."""
+    problems = list(iter_clean_problems(action, delay, move_to, inside))
+    if problems:
+        raise SectionError(problems)

@@ -2,17 +2,17 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from headwater.config.addresses import check_bucket_name
-from headwater.config.section import Duration, Section, SectionError
+from headwater.config.section import Duration, Section
 from headwater.config.source.cleaning import (
     CLEAN_DELAY,
     CLEAN_SOURCE,
+    CleanAction,
+    ensure_usable_cleaning,
     format_target,
     is_inside,
-    iter_clean_problems,
-    read_off,
 )
 
 _SUBSCRIPTION = r"^(projects/[^/\s]+/subscriptions/)?[A-Za-z][A-Za-z0-9._~+%-]{2,254}$"
@@ -92,10 +92,7 @@ class GcsSourceConfig(Section):
     queue: SubscriptionConfig = Field(
         SubscriptionConfig(), description="How messages are pulled from the subscription."
     )
-    clean_source: Annotated[
-        Literal["off", "move", "delete"],
-        BeforeValidator(read_off, json_schema_input_type=Literal["off", "move", "delete"]),
-    ] = Field("off", description=CLEAN_SOURCE)
+    clean_source: CleanAction = Field("off", description=CLEAN_SOURCE)
     clean_source_delay: Duration = Field(2_592_000, description=CLEAN_DELAY, examples=["7d"])
     clean_source_move_to: str | None = Field(
         None,
@@ -132,9 +129,5 @@ class GcsSourceConfig(Section):
     @model_validator(mode="after")
     def _check_clean_source(self) -> "GcsSourceConfig":
         inside = is_inside(self.clean_source_target, self.bucket, self.prefix)
-        problems = list(
-            iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
-        )
-        if problems:
-            raise SectionError(problems)
+        ensure_usable_cleaning(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         return self

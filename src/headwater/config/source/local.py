@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.file_paths import resolve_path
-from headwater.config.section import Duration, Section, SectionError
-from headwater.config.source.cleaning import CLEAN_DELAY, CLEAN_SOURCE, iter_clean_problems, read_off
+from headwater.config.section import Duration, Section
+from headwater.config.source.cleaning import CLEAN_DELAY, CLEAN_SOURCE, ensure_usable_cleaning, read_off
 
 
 def _read_local_clean_source(value: object) -> object:
@@ -85,7 +85,5 @@ class LocalSourceConfig(Section):
     def _check_clean_source(self) -> "LocalSourceConfig":
         move_to = self.clean_source_move_to
         inside = move_to is not None and move_to.resolve().is_relative_to(self.path.resolve())
-        problems = list(iter_clean_problems(self.clean_source, self.clean_source_delay, move_to, inside))
-        if problems:
-            raise SectionError(problems)
+        ensure_usable_cleaning(self.clean_source, self.clean_source_delay, move_to, inside)
         return self

@@ -1,7 +1,7 @@
 """Builds Azure's clients: with a key, a shared access signature, or the machine's default credentials."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.identity import DefaultAzureCredential
@@ -12,8 +12,6 @@ from azure.storage.queue import QueueClient
 from headwater.config.environment import read_environment
 
 if TYPE_CHECKING:
-    from azure.core.credentials import TokenCredential
-
     from headwater.config.source import AzureSourceConfig
 
 # That no credential was found is an error of headwater's, and repeated by its retries.
@@ -54,7 +52,7 @@ def build_blob_client(
     connect, read = timeouts
     return BlobServiceClient(
         endpoint or f"https://{account}.blob.core.windows.net",
-        credential=_as_token(find_credential(account, endpoint)),
+        credential=find_credential(account, endpoint),
         retry_policy=LinearRetry(backoff=1, retry_total=attempts - 1, random_jitter_range=1),
         connection_timeout=connect,
         read_timeout=read,
@@ -70,14 +68,9 @@ def build_queue_client(source: "AzureSourceConfig") -> QueueClient:
     return QueueClient(
         config.endpoint or f"https://{account}.queue.core.windows.net",
         config.name,
-        credential=_as_token(find_credential(account, config.endpoint)),
+        credential=find_credential(account, config.endpoint),
         # The callers retry what can succeed later.
         retry_policy=QueueRetry(backoff=1, retry_total=0, random_jitter_range=0),
         connection_timeout=5,
         read_timeout=30,
     )
-
-
-def _as_token(credential: "AzureCredential") -> "TokenCredential | Any":
-    # The clients accept all of these, but not by one type.
-    return credential
