@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
+from headwater.ingest.changes.rules import ChangeRules
+from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -28,6 +30,7 @@ from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.ports import Ports
+from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.record_source import RecordSource
@@ -43,6 +46,7 @@ from headwater.lake.layout import (
     quarantine_path,
     scratch_path,
     table_path,
+    tombstones_path,
 )
 from headwater.lake.partition_encoding import settle_partition_encoding
 from headwater.lake.prerequisites.java import find_java
@@ -76,6 +80,7 @@ class Stores:
     events: EventsTable
     quarantine: QuarantineTable
     ledger: Ledger
+    tombstones: TombstoneTable
 
 
 class App:
@@ -137,6 +142,7 @@ class App:
             events=self.events,
             quarantine=QuarantineTable(self.spark, quarantine_path(lake)),
             ledger=Ledger(self.spark, ledger_path(lake)),
+            tombstones=TombstoneTable(self.spark, tombstones_path(lake)),
         )
 
     def with_settings(self, settings: Settings) -> "App":
@@ -156,10 +162,15 @@ class App:
         trials = Trials(name, config, processor, table, partial(scratch_path, settings.lake))
         source = RecordSource(self.spark, name, config, store, store.scheme)
         records = ProcessedRecords(source, processor, BadParts(name, trials))
+        tombstones = processor.changes.tombstones if processor.changes else None
         fold = FoldRules(mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge")
         contents = StoredContents(table, stores.events, fold)
         rows = HudiRows(
-            name, config, table, RowParts(source, contents, read_clock), adopts_rules=adopts_rules
+            name,
+            config,
+            table,
+            RowParts(source, contents, read_clock, tombstones),
+            adopts_rules=adopts_rules,
         )
         ports = Ports(
             events=stores.events.select(scope.full_beginnings),
@@ -186,7 +197,19 @@ class App:
 
     def build_processor(self, name: str, config: TableConfig) -> BatchProcessor:
         """Build the transform and the checks of one table. Raises `ConfigError`."""
-        return BatchProcessor(name, config, read_secrets(self.environ))
+        return BatchProcessor(name, config, read_secrets(self.environ), self._build_changes(name, config))
+
+    def _build_changes(self, name: str, config: TableConfig) -> ChangeParts | None:
+        rules = ChangeRules.of(name, config)
+        if rules is None:
+            return None
+        keep = timedelta(seconds=rules.config.keep_tombstones)
+        return ChangeParts(
+            rules,
+            build_scope(self.settings, name).prefix,
+            Tombstones(name, self.stores.tombstones, keep),
+            Table(self.spark, table_path(self.settings.lake, name)),
+        )
 
     def build_store_config(self) -> ObjectStoreConfig:
         """Return where the objects of the source are fetched from."""

@@ -18,6 +18,7 @@ _EVENTS = ("events",)
 RECONCILES = ("reconciles",)
 """Whoever writes them does what only one of the capturing processes does: reconcile, retries, cleaning."""
 _OF_ALL = ("quarantine", "ledger")
+_OF_CHANGES = ("tombstones",)
 _OF_INDEX = ("chunks",)
 
 
@@ -68,6 +69,7 @@ class Roles:
         return (
             *(_EVENTS if self.has("capture") and not settings.source.is_watched else ()),
             *(_OF_ALL if self.chosen & {"capture", "tables"} else ()),
+            *(_OF_CHANGES if any(settings.tables[name].changes for name in self.fed) else ()),
         )
 
     def describe(self) -> str:

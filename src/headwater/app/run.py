@@ -285,6 +285,8 @@ class Run:
         with hold_for_creation(self._app.settings):
             for table in (stores.events, stores.quarantine, stores.ledger):
                 table.create()
+            if any(self._app.settings.tables[name].changes for name in self._totals):
+                stores.tombstones.create()
         if self._capture and not self._app.settings.source.is_watched:
             stores.events.share()
 

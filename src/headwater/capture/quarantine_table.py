@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS, QuarantineItem, Resolved
-from headwater.lake.keyed_table import KeyedTable
+from headwater.lake.keyed_table import KeyedTable, RowKey
 
 QUARANTINE_SCHEMA = StructType(
     [
@@ -38,7 +38,7 @@ class QuarantineTable:
     """Written in or before the commit of its batch; duplicates are one row."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, ("quarantine_id",))
+        self._table = KeyedTable(spark, path, "quarantine", QUARANTINE_SCHEMA, RowKey(("quarantine_id",)))
 
     def create(self) -> None:
         """Create the table unless it exists. Raises `LakeError`."""

@@ -31,6 +31,9 @@ class CommittedState:
     `history` are the versions of the schema; `rescued_column` is the name of the table's column for values
     without a column, if it ever had one. `buckets` is the rule by which the index computes the file of a key,
     if it does: Hudi does not store the rule, and does not find rows written by another one.
+
+    In a table of changes, `change_order` names the fields that order them, and `change_shape` are the types
+    of their values: see `ChangeRules` and `build_shape`.
     """
 
     checkpoint: Position = BEGINNING
@@ -39,6 +42,8 @@ class CommittedState:
     history: tuple[SchemaVersion, ...] = ()
     rescued_column: str | None = None
     buckets: str = ""
+    change_order: str = ""
+    change_shape: str = ""
 
     def to_metadata(self) -> dict[str, str]:
         """Return the commit metadata, with keys without the prefix."""
@@ -53,6 +58,9 @@ class CommittedState:
             metadata["rescued_column"] = self.rescued_column
         if self.buckets:
             metadata["buckets"] = self.buckets
+        if self.change_order:
+            metadata["change_order"] = self.change_order
+            metadata["change_shape"] = self.change_shape
         return metadata
 
 
@@ -71,6 +79,8 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
             history=parse_history(metadata.get("schema_history", "[]")),
             rescued_column=metadata.get("rescued_column"),
             buckets=metadata.get("buckets", ""),
+            change_order=metadata.get("change_order", ""),
+            change_shape=metadata.get("change_shape", ""),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise LakeError(
@@ -103,10 +113,13 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
     return found
 
 
-def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None) -> CommittedState:
+def resume_state(
+    name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None, change_order: str = ""
+) -> CommittedState:
     """Return the state in a table's newest commit, or the initial state of a new table.
 
-    Raises `TableMismatchError` if its rows were assigned to files by another rule than the current `index`.
+    Raises `TableMismatchError` if its rows were assigned to files by another rule than the current `index`,
+    or if its changes were ordered by other fields than `change_order`.
     """
     state, buckets = parse_committed_state(metadata), describe_buckets(index)
     if metadata is not None and state.buckets != buckets:
@@ -117,7 +130,15 @@ def resume_state(name: str, metadata: Mapping[str, str] | None, index: IndexConf
             hint="restore the `index` of the table, or configure a table with another name, which is built "
             "from all events",
         )
-    return replace(state, buckets=buckets)
+    if metadata is not None and state.change_order != change_order:
+        there, here = (text or "not set" for text in (state.change_order, change_order))
+        raise TableMismatchError(
+            f"table {name}: `changes.sequence` is {there} in the table but {here} in the configuration: its "
+            "rows could not be compared with new changes",
+            hint="restore the `changes` of the table, or configure a table with another name, which is built "
+            "from all events",
+        )
+    return replace(state, buckets=buckets, change_order=change_order)
 
 
 def begin_with(table: Table, config: TableConfig) -> CommittedState:

@@ -1,12 +1,12 @@
 """Lineage: columns with the object, version, row and event that a row came from."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType, TimestampType
 
@@ -66,10 +66,7 @@ def build_uri(provider: str, bucket: str, key: str) -> str:
 
 
 def with_lineage(
-    rows: DataFrame,
-    spark: SparkSession,
-    lineages: Sequence[ObjectLineage],
-    partition_columns: tuple[str, ...],
+    rows: DataFrame, lineages: Sequence[ObjectLineage], partition_columns: tuple[str, ...]
 ) -> DataFrame:
     """Replace `object_index` and `row_number` with lineage and path partition columns.
 
@@ -81,20 +78,27 @@ def with_lineage(
     numbered = rows.drop(*(name for name in rows.columns if name.lower() in taken))
     numbered = numbered.withColumnRenamed("row_number", ROW)
     data = [name for name in numbered.columns if name not in {"object_index", ROW}]
-    if len(lineages) <= _LITERAL_LIMIT:
-        # A literal instead of a join saves a Spark job for a small batch; its lookup is linear.
-        found = F.element_at(_to_literal(lineages, schema), F.col("object_index").cast("string"))
-        joined = numbered.withColumn("lineage", found).where(F.col("lineage").isNotNull())
-        joined = joined.select(*numbered.columns, "lineage.*")
-    else:
-        known = build_frame(
-            spark,
-            [(lineage.object_index, *_to_values(lineage)) for lineage in lineages],
-            StructType([StructField("object_index", IntegerType()), *schema.fields]),
-        )
-        # One row per object: the join neither drops nor repeats rows.
-        joined = numbered.join(F.broadcast(known), on="object_index", how="inner")
+    values = {lineage.object_index: _to_values(lineage) for lineage in lineages}
+    joined = with_object_values(numbered, values, schema)
     return joined.select(*(F.col(f"`{name}`") for name in (*data, *partition_columns, *own)))
+
+
+def with_object_values(
+    rows: DataFrame, values: Mapping[int, tuple[object, ...]], schema: StructType
+) -> DataFrame:
+    """Add the values of each row's object, by `object_index`; leave out rows of other objects."""
+    if len(values) <= _LITERAL_LIMIT:
+        # A literal instead of a join saves a Spark job for a small batch; its lookup is linear.
+        found = F.element_at(_to_literal(values, schema), F.col("object_index").cast("string"))
+        joined = rows.withColumn("lineage", found).where(F.col("lineage").isNotNull())
+        return joined.select(*rows.columns, "lineage.*")
+    known = build_frame(
+        rows.sparkSession,
+        [(at, *found) for at, found in values.items()],
+        StructType([StructField("object_index", IntegerType()), *schema.fields]),
+    )
+    # One row per object: the join neither drops nor repeats rows.
+    return rows.join(F.broadcast(known), on="object_index", how="inner")
 
 
 def _build_schema(partition_columns: tuple[str, ...]) -> StructType:
@@ -119,11 +123,9 @@ def _to_values(lineage: ObjectLineage) -> tuple[object, ...]:
     )
 
 
-def _to_literal(lineages: Sequence[ObjectLineage], schema: StructType) -> Column:
-    texts = {
-        str(lineage.object_index): dict(zip(schema.fieldNames(), _to_values(lineage), strict=True))
-        for lineage in lineages
-    }
+def _to_literal(values: Mapping[int, tuple[object, ...]], schema: StructType) -> Column:
+    names = schema.fieldNames()
+    texts = {str(at): dict(zip(names, found, strict=True)) for at, found in values.items()}
     text = json.dumps(texts, default=lambda time: time.isoformat())
     # PySpark's type stubs do not accept maps, but Spark does.
     return F.from_json(F.lit(text), MapType(StringType(), schema))  # type: ignore[arg-type]  # see above

@@ -57,7 +57,7 @@ class SparkObjects:
                 read = self._bad_parts.leave_out(read)
                 self._failing = (read, False)
                 with span("process"), explained_read(self._name):
-                    read = self._processor.process(read)
+                    read = self._processor.process(read, self._load_state().change_shape)
                 self._failing = (self._failing[0], True)
         settled = tuple((at, settle(self._reject_columnless(outcome))) for at, outcome in read.outcomes)
         return replace(read, outcomes=settled)

@@ -14,6 +14,7 @@ from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.typed_options import list_needed_columns, list_ordering
 from headwater.errors import IngestError
+from headwater.ingest.changes.rules import ENVELOPE_SCHEMA, ChangeRules
 from headwater.ingest.columns.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
 from headwater.ingest.columns.conforming import find_rounded
 from headwater.ingest.columns.row_address import RowAddress
@@ -73,7 +74,9 @@ class RecordSource:
         self._store = store
         self._scheme = scheme
         self._format = table.effective_format
-        self._options = dict(table.options)
+        self._changes = ChangeRules.of(name, table)
+        self._envelope = self._changes.envelope if self._changes else None
+        self._options = dict(table.options) | (self._envelope.to_option() if self._envelope else {})
         self._schema: StructType | None = None
         self._is_provisional = self._is_first = False
         self._split: list[ReadRequest] = []
@@ -161,12 +164,12 @@ class RecordSource:
         if schema is None:
             return _NOTHING_KNOWN
         self._options = inference.options
-        return schema
+        return StructType([field for field in schema if field.name not in ENVELOPE_SCHEMA.names])
 
     def _list_ordering(self) -> set[str]:
         """Return columns that order rows and whose types are not configured."""
         hinted = self._list_hinted()
-        ordering = () if self._table.transform else list_ordering(self._table)
+        ordering = () if self._table.transform and not self._changes else list_ordering(self._table)
         return {name for name in ordering if name.lower() not in hinted}
 
     def _list_hinted(self) -> set[str]:
@@ -266,14 +269,16 @@ class RecordSource:
         return Records(frame, is_at_hand=all(records.is_at_hand for records in frames))
 
     def _prepare(self) -> "_Prepared":
-        if self._prepared is None or self._prepared.config.schema is not self.schema:
-            config, schema = self._build_config(self.schema), self.table_schema
-            address = RowAddress() if self._table.transform else RowAddress.of(self._table)
+        if self._prepared is None or self._prepared.schema is not self.schema:
+            config, schema = self._build_config(self.schema), self._with_envelope(self.table_schema)
+            is_later = self._table.transform or self._changes
+            address = RowAddress() if is_later else RowAddress.of(self._table)
             record = self._convert(F.col("record").cast(schema))
             if self.rescued_column:
                 rescued = F.col("rescued") if config.rescues else F.lit(None).cast(StringType())
                 record = record.withField(self.rescued_column, rescued)
             self._prepared = _Prepared(
+                schema=self.schema,
                 config=config,
                 reader=ObjectReader(self._spark, config),
                 record=record,
@@ -297,6 +302,8 @@ class RecordSource:
 
     def _is_large(self, request: ReadRequest) -> bool:
         threshold = int(self._table.large_file_bytes)
+        if self._envelope:
+            return False
         return self._store.spark_reads and is_large(request.ref, self._format, self._options, threshold)
 
     def ensure_unchanged(self) -> None:
@@ -318,7 +325,7 @@ class RecordSource:
             self._store,
             self._format,
             self._options,
-            schema,
+            self._with_envelope(schema),
             # The object is the record.
             record_bytes if self._format == "binary" else MAX_OBJECT_BYTES,
             record_bytes,
@@ -327,6 +334,9 @@ class RecordSource:
             ignored=evolution.ignored,
             numbers=self._list_numbers(schema),
         )
+
+    def _with_envelope(self, schema: StructType) -> StructType:
+        return StructType([*schema, *ENVELOPE_SCHEMA]) if self._envelope else schema
 
     def _list_numbers(self, schema: StructType) -> frozenset[str]:
         """Return columns of numbers in texts: with inferred types (CSV), or with hinted ones."""
@@ -346,6 +356,7 @@ def _build_address(stored: StoredEvent) -> str:
 class _Prepared:
     """Built once per schema: each step of an expression is a round trip to the JVM."""
 
+    schema: StructType
     config: ReaderConfig
     reader: ObjectReader
     record: Column

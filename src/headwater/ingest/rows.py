@@ -7,6 +7,9 @@ from datetime import datetime
 
 from headwater.capture.position import Position, build_position
 from headwater.config.table import TableConfig
+from headwater.ingest.changes.effects import ChangeEffects
+from headwater.ingest.changes.rules import ChangeRules
+from headwater.ingest.changes.tombstones import Tombstones
 from headwater.ingest.committed_state import (
     CommittedState,
     load_metadata,
@@ -22,6 +25,7 @@ from headwater.ingest.record_source import RecordSource
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
+from headwater.observability.crash_points import crash_point
 from headwater.observability.tracing.traces import span
 from headwater.sources.object_store import ObjectRef
 
@@ -35,6 +39,7 @@ class RowParts:
     source: RecordSource
     contents: StoredContents
     now: Callable[[], datetime]
+    tombstones: Tombstones | None = None
 
 
 class HudiRows:
@@ -52,6 +57,8 @@ class HudiRows:
         self._source = parts.source
         self._contents = parts.contents
         self._now = parts.now
+        self._tombstones = parts.tombstones
+        self._changes = ChangeRules.of(name, config)
         self._adopts_rules = adopts_rules
         self._writer = TableWriter(name, config, table)
         self._state: CommittedState | None = None
@@ -61,7 +68,8 @@ class HudiRows:
         if self._state is None:
             with explained_read(self._name):
                 found = load_metadata(self._name, self._table)
-                state = resume_state(self._name, found, self._config.index)
+                order = self._changes.order if self._changes else ""
+                state = resume_state(self._name, found, self._config.index, order)
             if found is None and self._config.start_from is not None:
                 state = replace(state, checkpoint=build_position(self._config.start_from))
             if self._choose_rules(state) != self._config.rules:
@@ -100,6 +108,9 @@ class HudiRows:
             state = self._build_state(checkpoint)
             if read and not self._source.is_provisional:
                 state = self._add_columns(state)
+            if read and read.effects:
+                state = replace(state, change_shape=read.effects.shape)
+                self._write_tombstones(read.effects)
             outdated_rows = self._contents.list_outdated_rows(outdated)
             committed = self._writer.write(
                 read, outdated_rows, {**state.to_metadata(), **metadata}, is_new=is_new
@@ -107,6 +118,12 @@ class HudiRows:
         if committed:
             self._state = state
         return committed
+
+    def _write_tombstones(self, effects: ChangeEffects) -> None:
+        # Before the rows: after a crash, the same batch makes the same deletes.
+        if self._tombstones is not None:
+            self._tombstones.record(effects, self._now())
+            crash_point("after_tombstones_commit")
 
     def write_checkpoint(self, checkpoint: Position, build_metadata: Callable[[], Mapping[str, str]]) -> bool:
         """See `Rows`."""
@@ -132,3 +149,5 @@ class HudiRows:
     def forget(self) -> None:
         """See `Rows`."""
         self._state = None
+        if self._tombstones is not None:
+            self._tombstones.forget()

@@ -30,6 +30,16 @@ class Sizes:
     compacts_rarely: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RowKey:
+    """The columns that identify a row. Of two rows with one key, the one with the higher `ordering` stays;
+    without an ordering, the one written last."""
+
+    fields: tuple[str, ...]
+    partition: tuple[str, ...] = ()
+    ordering: tuple[str, ...] = ()
+
+
 _DEFAULT_SIZES = Sizes()
 _ATTEMPTS = 5
 _COMPACT_AFTER = 20
@@ -54,22 +64,22 @@ class KeyedTable:
         path: str,
         name: str,
         schema: StructType,
-        key: tuple[str, ...],
-        partition: tuple[str, ...] = (),
+        key: RowKey,
         sizes: Sizes = _DEFAULT_SIZES,
     ) -> None:
         self._spark = spark
         self._table = Table(spark, path)
         self._schema = schema
-        self._key_indexes = [schema.fieldNames().index(name) for name in (*partition, *key)]
+        self._key_indexes = [schema.fieldNames().index(name) for name in (*key.partition, *key.fields)]
         self._lock = threading.Lock()
         self._compacts_rarely = sizes.compacts_rarely
         self._writes = 0
         self._options = WriteOptions(
             table_name=name,
             operation="upsert",
-            record_key=key,
-            partition=partition,
+            record_key=key.fields,
+            partition=key.partition,
+            ordering=key.ordering,
             table_type="merge_on_read",
             index="bucket",
             buckets=sizes.buckets,

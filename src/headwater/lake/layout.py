@@ -37,6 +37,11 @@ def ledger_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "ledger")
 
 
+def tombstones_path(lake: str) -> str:
+    """Return the path of the deletes that tables of changes remember."""
+    return _join(lake, OWN_FOLDER, "tombstones")
+
+
 def reconciles_path(lake: str) -> str:
     """Return the path of the table of reconcile results."""
     return _join(lake, OWN_FOLDER, "reconciles")
@@ -91,6 +96,8 @@ def list_tables(settings: "Settings") -> dict[str, str]:
         "ledger": ledger_path(lake),
         "reconciles": reconciles_path(lake),
     }
+    if any(table.changes for table in settings.tables.values()):
+        own["tombstones"] = tombstones_path(lake)
     if settings.search is not None:
         own["chunks"] = chunks_path(lake)
     return {**{name: table_path(lake, name) for name in settings.tables}, **own}

@@ -27,6 +27,8 @@ CrashPointName = Literal[
     "before_data_commit",
     # a data table's batch is read; its quarantine items are not written
     "before_ingest_quarantine_commit",
+    # the deletes of a batch of changes are remembered; its rows are not written
+    "after_tombstones_commit",
     # rows and checkpoint are written; observers are not notified
     "after_data_commit",
     # events of a reconcile are written; its cursor is not

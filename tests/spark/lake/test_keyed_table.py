@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampType
 
 from headwater.lake import keyed_table
-from headwater.lake.keyed_table import KeyedTable, Sizes
+from headwater.lake.keyed_table import KeyedTable, RowKey, Sizes
 
 SCHEMA = StructType(
     [StructField("id", StringType()), StructField("day", StringType()), StructField("n", IntegerType())]
@@ -17,7 +17,7 @@ SCHEMA = StructType(
 
 @pytest.fixture
 def table(spark, tmp_path) -> KeyedTable:
-    return KeyedTable(spark, str(tmp_path / "t"), "t", SCHEMA, ("id",), ("day",))
+    return KeyedTable(spark, str(tmp_path / "t"), "t", SCHEMA, RowKey(("id",), ("day",)))
 
 
 def read_frame(table: KeyedTable) -> DataFrame:
@@ -47,7 +47,7 @@ def test_table_is_compacted_after_twenty_commits_or_more_if_it_is_large(
     sizes = Sizes(buckets=1, compacts_rarely=compacts_rarely)
     # As two processes: a size is known when a process begins to write.
     for numbers in (range(1), range(1, 23)):
-        table = KeyedTable(spark, str(tmp_path / "t"), "t", SCHEMA, ("id",), (), sizes)
+        table = KeyedTable(spark, str(tmp_path / "t"), "t", SCHEMA, RowKey(("id",)), sizes)
         for number in numbers:
             table.write_rows([("a", "x", number)])
     assert rows(table) == [("a", "x", 22)]
@@ -64,7 +64,7 @@ def test_frame_that_promises_nothing_may_hold_a_key_twice(table, spark):
 def test_column_of_a_later_release_is_null_until_it_is_written(table, spark, tmp_path):
     table.write_rows([("a", "x", 1), ("b", "x", 1)])
     wider = StructType([*SCHEMA.fields, StructField("at", TimestampType())])
-    later = KeyedTable(spark, str(tmp_path / "t"), "t", wider, ("id",), ("day",))
+    later = KeyedTable(spark, str(tmp_path / "t"), "t", wider, RowKey(("id",), ("day",)))
 
     def read() -> list[tuple[str, int, bool]]:
         return sorted((row["id"], row["n"], row["at"] is not None) for row in read_frame(later).collect())

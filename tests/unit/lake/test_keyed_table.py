@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.errors import LakeError, WriteConflictError
-from headwater.lake.keyed_table import _ATTEMPTS, KeyedTable, choose_compact_after
+from headwater.lake.keyed_table import _ATTEMPTS, KeyedTable, RowKey, choose_compact_after
 from headwater.lake.options import WriteOptions
 
 SCHEMA = StructType([StructField("id", StringType())])
@@ -33,7 +33,7 @@ class Failing:
 
 def write(monkeypatch: pytest.MonkeyPatch, *errors: LakeError) -> Failing:
     monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=lambda _seconds: None))
-    table = KeyedTable(cast(SparkSession, None), "/nowhere", "ledger", SCHEMA, ("id",))
+    table = KeyedTable(cast(SparkSession, None), "/nowhere", "ledger", SCHEMA, RowKey(("id",)))
     failing = Failing(*errors)
     cast(Any, table)._table = failing
     try:

@@ -11,11 +11,13 @@ def order_for_copy(settings: Settings) -> list[str]:
     - ledger: its watermarks name commits of data tables, and an older ledger catches up from those;
     - derived tables, the last of a chain first: their checkpoints name commits of their source;
     - tables built from objects: their checkpoints name offsets in the events;
+    - tombstones: a batch writes them before it commits rows, so they have at least the deletes of the tables;
     - quarantine: a batch quarantines before it commits rows, so it has at least what the tables report;
     - reconciles: a pass reports events that it has appended;
     - events, which refer to no table. A retry appends its event before it removes an item of quarantine.
     """
     derived = [*reversed(settings.derived_tables)]
-    wanted = ["chunks", "ledger", *derived, *settings.object_tables, "quarantine", "reconciles", "events"]
+    own = ["tombstones", "quarantine", "reconciles", "events"]
+    wanted = ["chunks", "ledger", *derived, *settings.object_tables, *own]
     known = list_tables(settings)
     return [name for name in wanted if name in known]

@@ -10,7 +10,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.lake.jvm import explained_lake
-from headwater.lake.keyed_table import KeyedTable
+from headwater.lake.keyed_table import KeyedTable, RowKey
 
 _COUNTERS = ("listed", "missing", "changed", "vanished", "unsettled", "emitted")
 # In the order of the fields of `ReconcilePass`.
@@ -34,7 +34,7 @@ class PassTable:
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._path = path
-        self._table = KeyedTable(spark, path, "reconciles", PASS_SCHEMA, ("pass_id",))
+        self._table = KeyedTable(spark, path, "reconciles", PASS_SCHEMA, RowKey(("pass_id",)))
 
     def save(self, done: ReconcilePass) -> None:
         """Save the pass in one commit. Raises `LakeError`."""

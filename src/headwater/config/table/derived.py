@@ -14,7 +14,15 @@ _OF_OBJECTS = (
     *("max_bytes_per_trigger", "large_file_bytes", "max_record_bytes"),
 )
 _OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
-_OF_MERGING = ("ordering", "operation", "merge_mode", "partial_updates", "filter_duplicates", "concurrency")
+_OF_MERGING = (
+    "ordering",
+    "changes",
+    "operation",
+    "merge_mode",
+    "partial_updates",
+    "filter_duplicates",
+    "concurrency",
+)
 
 
 def iter_derived_problems(table: TableFields) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from headwater.config.hudi.table_sections import (
 )
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, TextMap
+from headwater.config.table.changes import ChangesConfig
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 Refresh = Literal["changes", "changed_keys", "full"]
@@ -103,6 +104,11 @@ class TableFields(Section):
     ordering: FieldNames = Field(
         (),
         description="Ordering fields: the row with the higher value wins (merge). Default: the newer event.",
+    )
+    changes: ChangesConfig | None = Field(
+        None,
+        description="Apply records as changes of a database's rows, so that the table equals the database's "
+        "(merge).",
     )
     partition: FieldNames = Field((), description="Partition fields.")
     partition_style: Annotated[

@@ -8,6 +8,7 @@ from pydantic import model_validator
 from headwater.config.file_format import FileFormat, infer_format
 from headwater.config.hudi.checking import PREFIX, iter_option_problems
 from headwater.config.section import SectionError
+from headwater.config.table.change_problems import iter_change_problems
 from headwater.config.table.column_types import iter_column_type_problems
 from headwater.config.table.derived import iter_derived_problems
 from headwater.config.table.fields import TableFields
@@ -26,6 +27,7 @@ class TableConfig(TableFields):
         problems = [*iter_derived_problems(self)]
         if self.from_ is None:
             problems += [*self._format_problems(), *self._mode_problems(), *iter_pattern_problems(self)]
+            problems = problems or [*iter_change_problems(self)]
         problems += [
             *self._name_problems(),
             *self._hoodie_problems(),

@@ -51,7 +51,10 @@ def list_needed_columns(table: TableFields) -> dict[str, tuple[str, ...]]:
 
 
 def list_ordering(table: TableFields) -> tuple[str, ...]:
-    """Return the columns by which Hudi selects among rows of one key; empty if a user's class does."""
+    """Return the columns of objects that order the rows of one key; empty if a user's class, or an envelope,
+    does."""
+    if table.changes is not None:
+        return () if table.changes.is_envelope else table.changes.settled.sequence
     is_own = table.payload or table.merger or table.merge_mode == "commit_time"
     return () if is_own or table.effective_mode != "merge" else table.ordering
 

@@ -192,14 +192,13 @@ def check_names(
         raise ConfigError("\n".join(problems), hint="correct the name, or declare `schema:`")
 
 
-def check_ordering(table: str, schema: StructType, ordering: Collection[str]) -> None:
+def check_ordering(table: str, schema: StructType, ordering: Collection[str], key: str = "ordering") -> None:
     """Raise `ConfigError` for ordering by nested or binary values."""
     for field in schema:
         name, kind = field.name, field.dataType
         if name in ordering and isinstance(kind, _UNORDERED):
             raise ConfigError(
-                f"tables.{table}.ordering: column {name!r} has type {kind.simpleString()}, "
-                "which has no order",
+                f"tables.{table}.{key}: column {name!r} has type {kind.simpleString()}, which has no order",
                 hint="order by a number, a time, a date or a string; to order by bytes, add "
                 f"`hex({name}) as {name}_hex` to `transform` and set `ordering: {name}_hex`",
             )

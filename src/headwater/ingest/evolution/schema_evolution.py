@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_ordering
 from headwater.errors import NewColumnsError
 from headwater.ingest.columns.column_names import rename_for_hudi
 from headwater.ingest.columns.schema import from_arrow, infer_from_lines, parse_ddl
@@ -79,7 +80,7 @@ class SchemaEvolution:
             hints = self._table.schema_hints
             names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else ()
             self._hinted = frozenset(name.lower() for name in names)
-        wanted = {*self._table.record_key, *self._table.ordering, *self._table.partition}
+        wanted = {*self._table.record_key, *list_ordering(self._table), *self._table.partition}
         stored = list(zip(present.fieldNames(), rename_for_hudi(present).fieldNames(), strict=True))
         typed = {name.lower() for name in self._table.columns} if not self._table.transform else set()
         return MergeRules(

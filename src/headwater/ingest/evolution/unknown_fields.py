@@ -15,7 +15,12 @@ import orjson
 import pyarrow as pa
 from pyarrow import types
 
-from headwater.ingest.formats.json_values import RepeatedNameError, has_more, refuse_repeated_names
+from headwater.ingest.formats.json_values import (
+    NumberText,
+    RepeatedNameError,
+    has_more,
+    refuse_repeated_names,
+)
 from headwater.ingest.formats.markers import MALFORMED, REPEATED_NAME
 
 _SAMPLES_A_FIELD = 20
@@ -24,14 +29,10 @@ _UNKNOWN = -(10**12)
 """Less than any number of names."""
 
 
-class _Number(str):
-    """A number as written: digits are neither lost nor added."""
-
-    __slots__ = ()
-
-
 _QUICK = json.JSONDecoder(strict=False, object_pairs_hook=refuse_repeated_names)
-_EXACT = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+_EXACT = json.JSONDecoder(
+    strict=False, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
+)
 
 
 @dataclass
@@ -303,7 +304,7 @@ def _any_respelled(values: Iterable[tuple[Any, _Node]]) -> bool:
 
 
 def _write(value: Any) -> str:
-    if isinstance(value, _Number):
+    if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
         return (

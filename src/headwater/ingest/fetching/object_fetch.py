@@ -26,6 +26,7 @@ from headwater.ingest.formats import (
 )
 from headwater.ingest.formats.arrow_types import conform_table
 from headwater.ingest.formats.column_differences import describe_differences
+from headwater.ingest.formats.envelopes import read_envelope, unwrap_lines, unwrap_table
 from headwater.ingest.formats.json_values import mark_ambiguous
 from headwater.ingest.formats.markers import mark_oversize
 from headwater.ingest.formats.reader_options import ReaderOptions
@@ -114,6 +115,7 @@ class _ObjectReader:
         self._lines = found if isinstance(found, LinesFormat) else None
         self._columns = found if isinstance(found, ColumnsFormat) else None
         self._options = ReaderOptions(plan.options)
+        self._envelope = read_envelope(self._options)
         serialized = plan.arrow_schema
         self._schema = None if serialized is None else pa.ipc.read_schema(pa.py_buffer(serialized))
         self._target = Target(plan.columns, self._schema, plan.rescues)
@@ -188,6 +190,9 @@ class _ObjectReader:
             return self._read_lines(self._lines, source)
         assert self._columns is not None  # noqa: S101 - a format is of one kind or the other
         table = self._columns.read_table(source, self._options, self._plan.max_object_bytes)
+        numbers: Sequence[int] = range(1, table.num_rows + 1)
+        if self._envelope:
+            table, numbers = unwrap_table(source.uri, table, self._envelope)
         misfits: list[str] | None = None
         sample: SchemaSample | None = None
         if self._sampler:
@@ -199,11 +204,12 @@ class _ObjectReader:
         if self._sampler and sample and self._plan.rescues:
             rescued = self._sampler.rescue_table(table, misfits or ())
         note = describe_differences(dropped, missing)
-        numbers = range(1, conformed.num_rows + 1)
         return _Rows(numbers, conformed.to_struct_array(), note, rescued)
 
     def _read_lines(self, lines_format: LinesFormat, source: ObjectData) -> _Rows:
         lines = lines_format.read_lines(source, self._options, self._target)
+        if self._envelope:
+            lines = unwrap_lines(lines, self._envelope)
         if len(source.data) > self._plan.max_record_bytes:
             lines = replace(lines, texts=mark_oversize(lines.texts, self._plan.max_record_bytes))
         texts, rescued = lines.texts, lines.rescued

@@ -12,6 +12,7 @@ from headwater.errors import ConfigError
 from headwater.ingest.formats.archive import iter_members
 from headwater.ingest.formats.arrow_types import to_spark_schema, unify_columns
 from headwater.ingest.formats.compression import decompress
+from headwater.ingest.formats.envelopes import read_envelope, unwrap_lines, unwrap_schema
 from headwater.ingest.formats.protocol import (
     ColumnsFormat,
     Lines,
@@ -107,7 +108,10 @@ def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping
         raise ConfigError(f"format {format_name!r} has no types of its own; infer them from `sample_lines`")
     given = ReaderOptions(options)
     parts = islice(open_parts(ObjectData(key, data), format_name, given), _SAMPLE_PARTS)
-    return unify_columns([to_spark_schema(found.read_schema(part, given)) for part in parts])
+    schemas = [(part.uri, found.read_schema(part, given)) for part in parts]
+    if envelope := read_envelope(given):
+        schemas = [(uri, unwrap_schema(uri, schema, envelope)) for uri, schema in schemas]
+    return unify_columns([to_spark_schema(schema) for _, schema in schemas])
 
 
 def sample_lines(
@@ -123,8 +127,12 @@ def sample_lines(
         raise ConfigError(f"format {format_name!r} has no lines; use `infer_arrow_schema`")
     given = ReaderOptions(options)
     sample = Sample(None, ())
+    envelope = read_envelope(given)
     for part in open_parts(ObjectData(key, data), format_name, given):
         sample = found.sample(part, given, max_lines)
+        if envelope:
+            lines = Lines(range(len(sample.lines)), sample.lines)
+            sample = Sample(sample.names, tuple(unwrap_lines(lines, envelope).texts))
         if sample.lines:
             break
     return sample.names, list(sample.lines)

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import repeat
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs lack it
 from operator import contains
 from typing import Any
 
@@ -44,6 +46,58 @@ COMMENT = r"(?:(?://|/\*|#).*)?"
 """A regular expression, also for Java, for an optional comment at the end of a record."""
 
 _NO_MORE = re.compile(rf"\s*,?\s*{COMMENT}\Z", re.DOTALL)
+
+
+class NumberText(str):
+    """A number as written: digits are neither lost nor added."""
+
+    __slots__ = ()
+
+
+_EXACT = json.JSONDecoder(
+    strict=False, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field's value, with numbers as written, and its text."""
+
+    value: Any
+    text: str
+
+
+def split_object(text: str) -> dict[str, Member]:
+    """Return the fields of a JSON object, with the texts of their values.
+
+    Raises `RepeatedNameError`, and `ValueError` or `RecursionError` for any other text.
+    """
+    position = _skip_blanks(text, 0)
+    _expect(text, position, "{")
+    position = _skip_blanks(text, position + 1)
+    found: dict[str, Member] = {}
+    while text[position : position + 1] != "}":
+        if found:
+            _expect(text, position, ",")
+            position = _skip_blanks(text, position + 1)
+        _expect(text, position, '"')
+        name, end = scanstring(text, position + 1, False)
+        position = _skip_blanks(text, end)
+        _expect(text, position, ":")
+        start = _skip_blanks(text, position + 1)
+        value, end = _EXACT.raw_decode(text, start)
+        if name in found:
+            raise RepeatedNameError
+        found[name] = Member(value, text[start:end])
+        position = _skip_blanks(text, end)
+    if has_more(text, position + 1):
+        raise ValueError("text after the object")
+    return found
+
+
+def _expect(text: str, position: int, sign: str) -> None:
+    if text[position : position + 1] != sign:
+        raise ValueError(f"expected {sign!r} at {position}")
 
 
 def mark_lone_surrogates(texts: Sequence[str]) -> Sequence[str]:

@@ -14,12 +14,20 @@ MALFORMED = MARKER + "\ufdd0"
 UNDECODABLE = MARKER + "\ufdd1"
 REPEATED_NAME = MARKER + "\ufdd2"
 OVERSIZE = MARKER + "\ufdd3"
+UNKNOWN_CHANGE = MARKER + "\ufdd4"
+NO_ROW = MARKER + "\ufdd5"
+UNAVAILABLE_VALUE = MARKER + "\ufdd6"
+BAD_SEQUENCE = MARKER + "\ufdd7"
 
 REASONS: Mapping[str, str] = {
     MALFORMED: "unparsable",
     UNDECODABLE: "undecodable",
     REPEATED_NAME: "repeated_name",
     OVERSIZE: "oversize",
+    UNKNOWN_CHANGE: "unknown_change",
+    NO_ROW: "no_row",
+    UNAVAILABLE_VALUE: "unavailable_value",
+    BAD_SEQUENCE: "bad_sequence",
 }
 """The quarantine's reason for each marker."""
 

@@ -39,7 +39,7 @@ from headwater.ingest.planning.ledger_entry import (
     LedgerEntry,
     find_observation,
 )
-from headwater.lake.keyed_table import KeyedTable, Sizes
+from headwater.lake.keyed_table import KeyedTable, RowKey, Sizes
 from headwater.lake.local_frames import build_frame, load_arrow
 from headwater.observability.crash_points import crash_point
 
@@ -105,7 +105,9 @@ class Ledger:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         sizes = Sizes(compacts_rarely=True)
-        self._table = KeyedTable(spark, path, "ledger", LEDGER_SCHEMA, ("object_id",), ("table",), sizes)
+        self._table = KeyedTable(
+            spark, path, "ledger", LEDGER_SCHEMA, RowKey(("object_id",), ("table",)), sizes
+        )
         self._lock = threading.Lock()
         self._waiting: list[_Write] = []
         self._waiting_lock = threading.Lock()

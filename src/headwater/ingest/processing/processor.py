@@ -14,12 +14,15 @@ from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
+from headwater.ingest.changes.rules import SEQUENCE
 from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.processing.change_processor import ChangeParts, ChangeProcessor
 from headwater.ingest.processing.record_transform import RecordTransform, is_good, number_rows
 from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
+from headwater.lake.options import DELETED
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.protocol import TransformSecrets
 
@@ -31,21 +34,24 @@ _ERROR_LINE = re.compile(r"^\s*(?:Caused by: |: )?([\w.]*(?:Error|Exception)\b.*
 class BatchProcessor:
     """Processes one data table; used by one thread. The constructor raises `ConfigError`."""
 
-    def __init__(self, name: str, config: TableConfig, secrets: TransformSecrets) -> None:
+    def __init__(
+        self, name: str, config: TableConfig, secrets: TransformSecrets, changes: ChangeParts | None = None
+    ) -> None:
         self._name = name
         self._config = config
         self.chain = Chain(name, config.transform, secrets)
         self._checks = Checks(name, config.checks)
         self._warnings: list[str] = []
         self.records = RecordTransform(name, config, self.chain, self._checks)
+        self.changes = ChangeProcessor(name, config, changes, self.records) if changes else None
 
-    def process(self, read: BatchRead) -> BatchRead:
+    def process(self, read: BatchRead, shape: str = "") -> BatchRead:
         """Return the batch to write, with other records and outcome counts.
 
-        A batch without a record to write is unchanged. On an error, the records read are released. Raises
-        `TransformError`, `CheckFailedError` and `ConfigError`.
+        A batch without a record to write is unchanged. `shape` as in `ChangeProcessor`. On an error, the
+        records read are released. Raises `TransformError`, `CheckFailedError`, `ConfigError` and `LakeError`.
         """
-        if not (self.records.is_active or self._checks.judges):
+        if not (self.records.is_active or self._checks.judges or self.changes):
             return read
         columns = self._config.partition_columns
         lineages = [build_lineage(at, found, columns) for at, found in read.outcomes if found.rows]
@@ -53,7 +59,9 @@ class BatchProcessor:
             return read
         try:
             with explained_transforms(self._name, self.chain.labels):
-                if self.records.is_active:
+                if self.changes:
+                    read = self.changes.process(read, lineages, shape)
+                elif self.records.is_active:
                     read = self._transform(read, lineages)
                 if self._checks.judges and read.records is not None:
                     self._judge(read.records, lineages)
@@ -99,7 +107,9 @@ class BatchProcessor:
 
     def _judge(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> None:
         rows = records.where(is_good()).select("object_index", "row_number", "record.*")
-        rows = with_lineage(rows, records.sparkSession, lineages, self._config.partition_columns)
+        if self.changes:
+            rows = rows.where(F.col(DELETED).isNull()).drop(DELETED, SEQUENCE)
+        rows = with_lineage(rows, lineages, self._config.partition_columns)
         failures = self._checks.judge(rows, self.records.list_data_columns(rows))
         raise_failed(self._name, failures)
         for failure in failures:

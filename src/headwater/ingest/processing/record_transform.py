@@ -43,13 +43,15 @@ class RecordTransform:
         """True if there is a transform, or a check that rejects rows."""
         return bool(self.config.transform) or self.checks.routes
 
-    def apply(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
-        """Return a lazy frame `(object_index, row_number, record, corrupt, outcome)`.
+    def apply(
+        self, records: DataFrame, lineages: Sequence[ObjectLineage], carried: Sequence[str] = ()
+    ) -> DataFrame:
+        """Return a lazy frame `(object_index, row_number, record, corrupt, outcome)` and columns `carried`.
 
-        `lineages` are those of its objects. Raises `TransformError`, and `ConfigError` if key fields are
-        missing in the result.
+        `lineages` are those of its objects. Transforms do not see what is carried. Raises `TransformError`,
+        and `ConfigError` if key fields are missing in the result.
         """
-        after = self.chain.apply(self.build_input(records, lineages), SOURCE)
+        after = self.chain.apply(self.build_input(records, lineages, carried), SOURCE)
         own = self._list_own()
         after = make_storable(after)
         check_storable(self.table, after, [name for name in after.columns if name.lower() in own])
@@ -65,21 +67,24 @@ class RecordTransform:
             F.lit(None).cast("string").alias("corrupt"),
             F.lit(None).cast(OUTCOME_SCHEMA).alias("outcome"),
             self.checks.build_failure_column(after).alias(_DETAIL),
+            *(F.col(f"{SOURCE}.{name}").alias(name) for name in carried),
         )
         schema = StructType([field for field in after.schema if field.name in names])
         bad = build_bad_record(schema, RowAddress.of(self.config), types)
         corrupt = F.coalesce(bad, build_failed_check(F.col(_DETAIL)))
         packed = packed.withColumn("corrupt", corrupt).drop(_DETAIL)
-        return packed.unionByName(self._pass_by(records, packed))
+        return packed.unionByName(self._pass_by(records, packed, carried))
 
-    def build_input(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> DataFrame:
+    def build_input(
+        self, records: DataFrame, lineages: Sequence[ObjectLineage], carried: Sequence[str] = ()
+    ) -> DataFrame:
         """Build the input of the first transform: good records as rows, with the column `SOURCE`."""
         rescued = self.config.effective_rescued_data_column
-        kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else [])]
+        kept = ["object_index", "row_number", *([f"record.{rescued}"] if rescued else []), *carried]
         rows = records.where(is_good()).select(
             "object_index", "row_number", F.struct(*kept).alias(SOURCE), "record.*"
         )
-        return with_lineage(rows, records.sparkSession, lineages, self.config.partition_columns)
+        return with_lineage(rows, lineages, self.config.partition_columns)
 
     def list_data_columns(self, frame: DataFrame) -> list[str]:
         """List columns of a frame of rows that are neither lineage nor from the key."""
@@ -103,7 +108,7 @@ class RecordTransform:
         check_names(self.table, data.schema, list_needed_columns(config), config.partition_columns)
         check_ordering(self.table, data.schema, list_ordering(config))
 
-    def _pass_by(self, records: DataFrame, like: DataFrame) -> DataFrame:
+    def _pass_by(self, records: DataFrame, like: DataFrame, carried: Sequence[str]) -> DataFrame:
         """Select outcomes, and records that were bad before."""
         return records.where(~is_good()).select(
             "object_index",
@@ -111,6 +116,7 @@ class RecordTransform:
             F.lit(None).cast(like.schema["record"].dataType).alias("record"),
             "corrupt",
             "outcome",
+            *carried,
         )
 
 

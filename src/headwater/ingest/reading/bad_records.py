@@ -23,6 +23,11 @@ OUT_OF_RANGE = "out_of_range"
 UNDECODABLE = markers.REASONS[markers.UNDECODABLE]
 REPEATED_NAME = markers.REASONS[markers.REPEATED_NAME]
 OVERSIZE = markers.REASONS[markers.OVERSIZE]
+UNKNOWN_CHANGE = markers.REASONS[markers.UNKNOWN_CHANGE]
+NO_ROW = markers.REASONS[markers.NO_ROW]
+UNAVAILABLE_VALUE = markers.REASONS[markers.UNAVAILABLE_VALUE]
+BAD_SEQUENCE = markers.REASONS[markers.BAD_SEQUENCE]
+LATE_CHANGE = "late_change"
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
 BAD_VECTOR = "bad_vector"
@@ -53,6 +58,11 @@ DETAILS = {
     UNPARSABLE: "does not fit the table's columns",
     MISSING_KEY: "has no value in the record key fields",
     MISSING_ORDERING: "has no value in an ordering field",
+    UNKNOWN_CHANGE: "has an operation that `changes` of the table does not list",
+    NO_ROW: "has no row to insert, update or delete: see `changes.before` and `changes.after`",
+    UNAVAILABLE_VALUE: "lacks a value that an update left unchanged: set REPLICA IDENTITY FULL for the table",
+    BAD_SEQUENCE: "has a value in `changes.sequence` that cannot be compared with those of other records",
+    LATE_CHANGE: "is older than the deletes that the table remembers, so its row may be deleted since",
     AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
     BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",
 }
@@ -105,6 +115,13 @@ def _build_corrupt(text: Column) -> Column:
 
 def _build(reason: str, text: Column) -> Column:
     return F.when(text.isNotNull(), _struct(reason, text, F.lit(None).cast("string")))
+
+
+def build_reason(reason: Column, text: Column) -> Column:
+    """Build a bad record with that reason; null if the reason is."""
+    nothing = F.lit(None).cast("string")
+    found = F.struct(reason.alias("reason"), text.alias("text"), nothing.alias("detail"))
+    return F.when(reason.isNotNull(), found).cast(BAD_RECORD_SCHEMA)
 
 
 def build_failed_check(detail: Column) -> Column:

@@ -8,6 +8,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.changes.effects import ChangeEffects
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Records, scan_records
@@ -23,6 +24,7 @@ class BatchRead:
     """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
 
     `samples` have columns that the table lacks: see `evolution.schema_sample`. `bad` as in `SeenRecords`.
+    `effects` are those of change records.
     """
 
     records: DataFrame | None
@@ -30,6 +32,7 @@ class BatchRead:
     frames: tuple[DataFrame, ...]
     samples: tuple[tuple[StoredEvent, str], ...] = ()
     bad: Sequence[Row] | None = None
+    effects: ChangeEffects | None = None
 
     def release(self) -> None:
         """Free the records."""

@@ -11,6 +11,7 @@ from pyspark.sql.types import DataType, StructType
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.typed_options import list_typed_options
+from headwater.ingest.changes.rules import SEQUENCE
 from headwater.ingest.columns.conforming import conform_frame
 from headwater.ingest.evolution.rescued_data import add_file_path
 from headwater.ingest.lineage import (
@@ -94,7 +95,9 @@ class TableWriter:
                 return True
             outdated_rows = ()
         count = sum(outcome.rows for _, outcome in read.outcomes) if read else 0
-        parts = [part for part in (rows, self._build_retracted(rows, outdated_rows)) if part is not None]
+        retracted = self._build_retracted(rows, outdated_rows)
+        truncated = self._build_truncated(read.effects.truncated) if read and read.effects else None
+        parts = [part for part in (rows, retracted, truncated) if part is not None]
         if not parts:
             return False
         if rows is not None:
@@ -144,14 +147,13 @@ class TableWriter:
         lineages = [build_lineage(at, outcome, columns) for at, outcome in read.outcomes if outcome.rows]
         if read.records is None or not lineages:
             return None
-        spark = self._table.spark
         is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
         rows = rows.coalesce(self._count_tasks(read))
-        frame = with_lineage(rows, spark, lineages, columns)
+        frame = with_lineage(rows, lineages, columns)
         if rescued := self._config.effective_rescued_data_column:
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
-        if self._config.transform:
+        if self._config.transform or self._config.changes:
             frame = self._add_left_out(frame)
         if self._config.merge_mode == "commit_time":
             frame = keep_last(frame, self.identity)
@@ -183,6 +185,15 @@ class TableWriter:
         key_columns = dict.fromkeys((*self._record_key, *self._config.partition))
         return build_deletes(self._table, outdated_rows, rows, list(key_columns)) if outdated_rows else None
 
+    def _build_truncated(self, truncated: str) -> DataFrame | None:
+        """Return the stored rows that a truncate with this sequence deletes, marked as deleted."""
+        if not truncated or not self._table.load_timeline().has_commits():
+            return None
+        stored = self._table.read().where(F.col(SEQUENCE) < truncated)
+        stored = stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_")))
+        marked = stored.withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
+        return marked.withColumn(SEQUENCE, F.when(F.lit(True), F.lit(truncated)))
+
     def _has_delete_column(self, frame: DataFrame) -> bool:
         """True if the table has the column by which rows are deleted, or gets it now."""
         if DELETED in frame.columns or self._config.effective_mode == "mirror":
@@ -209,13 +220,16 @@ class TableWriter:
             operation=config.effective_operation,
             record_key=self._record_key,
             partition=config.partition,
-            ordering=(config.ordering or (EVENT_TIME,)) if is_merge else (),
+            ordering=self._list_ordering() if is_merge else (),
             table_type=config.table_type,
             keep_commits=config.keep_commits or 0,
             typed=list_typed_options(self._index.settle()),
             cdc=config.cdc,
             extra=config.hoodie,
         )
+
+    def _list_ordering(self) -> tuple[str, ...]:
+        return (SEQUENCE,) if self._config.changes else self._config.ordering or (EVENT_TIME,)
 
     def _commit(
         self,

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.lake.keyed_table import KeyedTable, Sizes
+from headwater.lake.keyed_table import KeyedTable, RowKey, Sizes
 from headwater.lake.queries.instants import format_instant
 from headwater.observability.crash_points import crash_point
 from headwater.rag.index_state import IndexState, metadata_key, parse_index_state
@@ -68,8 +68,7 @@ class ChunksTable:
             path,
             "chunks",
             CHUNKS_SCHEMA,
-            ("chunk_id",),
-            ("fingerprint",),
+            RowKey(("chunk_id",), ("fingerprint",)),
             Sizes(_BUCKETS, keep_commits),
         )
 

@@ -11,14 +11,19 @@ def test_consumers_come_before_their_sources():
             "lake": "/lake",
             "tables": {
                 "gold": {"from": "silver"},
-                "bronze": {"path": "*.json"},
+                "bronze": {
+                    "path": "*.json",
+                    "record_key": "id",
+                    "changes": {"preset": "dms"},
+                },
                 "silver": {"from": "bronze"},
             },
             "search": {"table": "bronze", "text": ["title"]},
         }
     )
     assert order_for_copy(settings) == [
-        *("chunks", "ledger", "gold", "silver", "bronze", "quarantine", "reconciles", "events")
+        *("chunks", "ledger", "gold", "silver", "bronze"),
+        *("tombstones", "quarantine", "reconciles", "events"),
     ]
     plain = settings.model_copy(update={"search": None})
     assert "chunks" not in order_for_copy(plain)

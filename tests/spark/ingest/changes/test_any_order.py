@@ -1,0 +1,52 @@
+"""Files of changes in any order, some of them twice: the table is the database's at the end."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.fixtures.change_log import (
+    Change,
+    Database,
+    split_log,
+    write_debezium,
+    write_debezium_parquet,
+    write_dms,
+    write_flat,
+    write_maxwell,
+)
+from tests.fixtures.folder_lake import FolderLake
+
+FLAT = {"op": "op", "insert": "I", "update": "U", "delete": "D", "truncate": "T", "sequence": "at"}
+KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]] = {
+    "flat": (write_flat, ".json", FLAT),
+    "debezium": (write_debezium, ".json", {"preset": "debezium"}),
+    "debezium-parquet": (write_debezium_parquet, ".parquet", {"preset": "debezium"}),
+    "maxwell": (write_maxwell, ".json", {"preset": "maxwell"}),
+    "dms": (write_dms, ".csv", {"preset": "dms", "sequence": "committed_at"}),
+}
+
+
+@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_order_of_files_gives_the_rows_of_the_database(
+    spark: SparkSession, tmp_path: Path, kind: str, table_type: str
+) -> None:
+    write, ending, changes = KINDS[kind]
+    order = random.Random(f"{kind} {table_type}")
+    database = Database(order.randrange(10**6), truncates=kind not in ("dms", "maxwell"))
+    database.snapshot(20)
+    database.change(150)
+    table = {"path": f"*{ending}", "record_key": "id", "changes": changes, "table_type": table_type}
+    lake = FolderLake(spark, tmp_path, rows=table)
+    files = split_log(database.log, write, ending, order)
+    while files:
+        count = order.randrange(1, 14)
+        lake.put_many(files[:count])
+        del files[:count]
+        lake.ingest("rows")
+    assert lake.rows("rows", "id", "name", "amount") == database.list_rows()
+    assert lake.app.stores.quarantine._table.read() is None
