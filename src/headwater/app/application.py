@@ -204,12 +204,9 @@ class App:
         if rules is None:
             return None
         keep = timedelta(seconds=rules.config.keep_tombstones)
-        return ChangeParts(
-            rules,
-            build_scope(self.settings, name).prefix,
-            Tombstones(name, self.stores.tombstones, keep),
-            Table(self.spark, table_path(self.settings.lake, name)),
-        )
+        tombstones = Tombstones(name, self.stores.tombstones, keep)
+        table = Table(self.spark, table_path(self.settings.lake, name))
+        return ChangeParts(rules, build_scope(self.settings, name).prefix, tombstones, table)
 
     def build_store_config(self) -> ObjectStoreConfig:
         """Return where the objects of the source are fetched from."""

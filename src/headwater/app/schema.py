@@ -10,6 +10,7 @@ from headwater.app.scope import build_scope
 from headwater.capture.position import parse_instant
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
+from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.columns.column_names import list_renamed, rename_for_hudi
 from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
@@ -102,7 +103,10 @@ def preview_schema(
     build_scope(app.settings, name)
     state = read_state(app.settings, storage_options, name)
     found = [locate_object(app, text) for text in objects]
-    return SchemaPreview(app.spark, name, app.settings.tables[name]).preview(found, state.schema)
+    config = app.settings.tables[name]
+    rules = ChangeRules.of(name, config)
+    options = {**config.options, **(rules.reader_options if rules else {})}
+    return SchemaPreview(app.spark, name, config, options).preview(found, state.schema)
 
 
 def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:

@@ -27,7 +27,7 @@ from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.verification import ComparedObject
-from headwater.ingest.processing.record_transform import RecordTransform
+from headwater.ingest.processing.processor import BatchProcessor
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.object_reader import scan_records
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
@@ -56,7 +56,7 @@ class ComparedTable:
     table: Table
     records: RecordSource
     state: CommittedState
-    transform: RecordTransform
+    processor: BatchProcessor
 
 
 class ObjectComparison:
@@ -89,14 +89,18 @@ class ObjectComparison:
         requests: Sequence[ReadRequest],
         objects: Sequence[tuple[ListedObject, LedgerEntry]],
     ) -> DataFrame:
-        transform = self._compared.transform
-        if not transform.is_active:
+        transform, changes = self._compared.processor.records, self._compared.processor.changes
+        if not (transform.is_active or changes):
             return records
         columns = self._compared.config.partition_columns
         outcomes = [
-            (request.object_index, ObjectOutcome(request.stored, "ingested", version=entry.version))
+            (request.object_index, ObjectOutcome(request.stored, "ingested", version=entry.version, rows=1))
             for request, (_, entry) in zip(requests, objects, strict=True)
         ]
+        if changes:
+            records = changes.select_rows(records, outcomes)
+        if not transform.is_active:
+            return records
         return transform.apply(records, [build_lineage(at, found, columns) for at, found in outcomes])
 
     def _is_changed(self) -> bool:

@@ -32,6 +32,7 @@ from headwater.ingest.committed_state import CommittedState
 from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample, SchemaEvolution
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.formats.csv_header import is_unnamed, with_header
+from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
@@ -75,8 +76,9 @@ class RecordSource:
         self._scheme = scheme
         self._format = table.effective_format
         self._changes = ChangeRules.of(name, table)
-        self._envelope = self._changes.envelope if self._changes else None
-        self._options = dict(table.options) | (self._envelope.to_option() if self._envelope else {})
+        self._ordering_key = "changes.sequence" if self._changes else "ordering"
+        self._unwraps = self._changes is not None and self._changes.envelope is not None
+        self._options = {**table.options, **(self._changes.reader_options if self._changes else {})}
         self._schema: StructType | None = None
         self._is_provisional = self._is_first = False
         self._split: list[ReadRequest] = []
@@ -150,7 +152,7 @@ class RecordSource:
             # Otherwise they are columns of the transforms' result, and checked there.
             keys, further = list_needed_columns(table), table.partition_columns
             check_names(self._name, rename_for_hudi(schema), keys, further)
-            check_ordering(self._name, rename_for_hudi(schema), list_ordering(table))
+            check_ordering(self._name, rename_for_hudi(schema), list_ordering(table), self._ordering_key)
             if stored is None:
                 check_partition(self._name, rename_for_hudi(schema), table.partition)
         self._schema, self._is_provisional = schema, False
@@ -158,13 +160,16 @@ class RecordSource:
 
     def _infer(self, events: Sequence[StoredEvent]) -> StructType:
         config = self._build_config(_NOTHING_KNOWN)
-        inference = ColumnInference(self._spark, self._name, config, self._scheme, self._list_ordering())
+        ordering = self._list_ordering()
+        inference = ColumnInference(
+            self._spark, self._name, config, self._scheme, ordering, self._ordering_key
+        )
         with span("infer columns"):
             schema = inference.infer(events, self._is_large)
         if schema is None:
             return _NOTHING_KNOWN
         self._options = inference.options
-        return StructType([field for field in schema if field.name not in ENVELOPE_SCHEMA.names])
+        return StructType([field for field in schema if field.name not in ENVELOPE_FIELDS])
 
     def _list_ordering(self) -> set[str]:
         """Return columns that order rows and whose types are not configured."""
@@ -302,7 +307,7 @@ class RecordSource:
 
     def _is_large(self, request: ReadRequest) -> bool:
         threshold = int(self._table.large_file_bytes)
-        if self._envelope:
+        if self._unwraps:
             return False
         return self._store.spark_reads and is_large(request.ref, self._format, self._options, threshold)
 
@@ -336,7 +341,7 @@ class RecordSource:
         )
 
     def _with_envelope(self, schema: StructType) -> StructType:
-        return StructType([*schema, *ENVELOPE_SCHEMA]) if self._envelope else schema
+        return StructType([*schema, *ENVELOPE_SCHEMA]) if self._unwraps else schema
 
     def _list_numbers(self, schema: StructType) -> frozenset[str]:
         """Return columns of numbers in texts: with inferred types (CSV), or with hinted ones."""

@@ -26,7 +26,7 @@ class DeepVerification:
         store = app.build_store_config()
         records = RecordSource(app.spark, name, config, store, store.scheme)
         self._comparison = ObjectComparison(
-            ComparedTable(name, config, table, records, state, app.build_processor(name, config).records)
+            ComparedTable(name, config, table, records, state, app.build_processor(name, config))
         )
         self._rules = build_rules(config)
         self._counts = counts

@@ -10,6 +10,8 @@ from headwater.app.scope import build_scope
 from headwater.config.file_format import infer_format
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
+from headwater.ingest.changes.rules import ChangeRules
+from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.preview import StepRows, TransformPreview
 from headwater.ingest.processing.processor import BatchProcessor
 from headwater.lake.transforms.checking import read_secrets
@@ -56,7 +58,7 @@ def try_transform(
     ending, else from the table. Raises `UsageError` for a missing sample, and the errors of reading and
     transforming.
     """
-    build_scope(app.settings, name)
+    scope = build_scope(app.settings, name)
     config = app.find_config(name)
     check_transform_number(name, config, step)
     chosen = sample if sample is not None else _find_newest(app, name)
@@ -64,7 +66,9 @@ def try_transform(
     found = infer_format(Path(ref.key).name) or config.effective_format
     if sample is not None and found != config.effective_format:
         config = config.model_copy(update={"format": found, "options": {}})
-    processor = BatchProcessor(name, config, read_secrets(app.environ))
+    rules = ChangeRules.of(name, config)
+    changes = ChangeParts(rules, scope.prefix) if rules else None
+    processor = BatchProcessor(name, config, read_secrets(app.environ), changes)
     last = step if step is not None else len(config.transform)
     state = read_state(app.settings, storage_options, name)
     preview = TransformPreview(app.spark, name, config, processor)

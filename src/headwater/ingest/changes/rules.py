@@ -12,15 +12,14 @@ from headwater.config.table import TableConfig
 from headwater.config.table.changes import ChangesConfig
 from headwater.errors import ConfigError
 from headwater.ingest.columns.schema import check_ordering
-from headwater.ingest.formats.envelopes import CHANGE, SEQUENCE_TEXT, Envelope
+from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS, Envelope
 from headwater.ingest.formats.envelopes.envelope import ChangeKind
 from headwater.ingest.planning.selection import compile_globs, matches
 
 SEQUENCE = "_headwater_sequence"
 """The column of a table of changes that orders the changes of a row: see `build_sequence`."""
 
-ENVELOPE_SCHEMA = StructType([StructField(CHANGE, StringType()), StructField(SEQUENCE_TEXT, StringType())])
-"""The fields that unwrapped records have besides those of the row."""
+ENVELOPE_SCHEMA = StructType([StructField(name, StringType()) for name in ENVELOPE_FIELDS])
 
 _KINDS: Mapping[str, ChangeKind] = {
     "insert": "upsert",
@@ -63,6 +62,11 @@ class ChangeRules:
             table=config.table,
         )
 
+    @property
+    def reader_options(self) -> Mapping[str, str]:
+        """The options with which the table's reader unwraps its records."""
+        return self.envelope.to_option() if self.envelope else {}
+
     @cached_property
     def kinds(self) -> Mapping[str, ChangeKind]:
         """What each operation does."""
@@ -85,7 +89,7 @@ class ChangeRules:
         """True for a field of the records that is not a column of the table."""
         config = self.config
         if config.after is not None:
-            return column in (CHANGE, SEQUENCE_TEXT)
+            return column in ENVELOPE_FIELDS
         return column == config.op or bool(config.before_prefix and column.startswith(config.before_prefix))
 
     def check_columns(self, schema: StructType) -> None:

@@ -199,8 +199,13 @@ def check_ordering(table: str, schema: StructType, ordering: Collection[str], ke
         if name in ordering and isinstance(kind, _UNORDERED):
             raise ConfigError(
                 f"tables.{table}.{key}: column {name!r} has type {kind.simpleString()}, which has no order",
-                hint="order by a number, a time, a date or a string; to order by bytes, add "
-                f"`hex({name}) as {name}_hex` to `transform` and set `ordering: {name}_hex`",
+                hint="order by a number, a time, a date or a string"
+                + (
+                    f"; to order by bytes, add `hex({name}) as {name}_hex` to `transform` and set "
+                    f"`ordering: {name}_hex`"
+                    if key == "ordering"
+                    else ""
+                ),
             )
 
 

@@ -1,6 +1,6 @@
 """Previews the effect of given objects on a table's columns; writes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample
 from headwater.ingest.formats.csv import name_columns
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.csv_header import detect_header, has_header
+from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import build_uri
 from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
@@ -53,12 +54,18 @@ class ObjectPreview:
 
 
 class SchemaPreview:
-    """Compares objects with the columns of one table; text formats by their first 1,000 records."""
+    """Compares objects with the columns of one table; text formats by their first 1,000 records.
 
-    def __init__(self, spark: SparkSession, name: str, table: TableConfig) -> None:
+    `options` are those of its reader.
+    """
+
+    def __init__(
+        self, spark: SparkSession, name: str, table: TableConfig, options: Mapping[str, str]
+    ) -> None:
         self._spark = spark
         self._name = name
         self._table = table
+        self._options = options
         self._format = table.effective_format
         self._evolution = SchemaEvolution(spark, name, table)
 
@@ -75,6 +82,7 @@ class SchemaPreview:
             uri = build_uri(ref.provider, ref.bucket, ref.key)
             try:
                 found = self._read_columns(store, ref, present.fieldNames())
+                found = StructType([field for field in found if field.name not in ENVELOPE_FIELDS])
             except HeadwaterError as error:
                 previews.append(ObjectPreview(uri, error=error.message))
                 continue
@@ -92,7 +100,7 @@ class SchemaPreview:
         return FIXED_SCHEMAS.get(self._format)
 
     def _read_columns(self, store: ObjectStoreConfig, ref: ObjectRef, present: Sequence[str]) -> StructType:
-        options = self._table.options
+        options = self._options
         data = build_object_store(store).read(ref, MAX_PREVIEW_BYTES).data
         if self._format in FIXED_SCHEMAS:
             return FIXED_SCHEMAS[self._format]

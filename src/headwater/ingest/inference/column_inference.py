@@ -45,7 +45,8 @@ _SAMPLE_BYTES = 16 * 1024 * 1024
 class ColumnInference:
     """Samples some objects of a batch. `options` are the reader's, with detected ones added.
 
-    `ordering` are columns whose types decide which row wins and are not configured.
+    `ordering` are columns whose types decide which row wins and are not configured; `ordering_key` is the
+    key that names them.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class ColumnInference:
         config: ReaderConfig,
         scheme: str,
         ordering: Collection[str] = (),
+        ordering_key: str = "ordering",
     ) -> None:
         self._spark = spark
         self._name = name
         self._config = config
         self._scheme = scheme
         self._ordering = ordering
+        self._ordering_key = ordering_key
         self.options = dict(config.options)
 
     def infer(
@@ -114,7 +117,7 @@ class ColumnInference:
     def _check_order(self, schema: StructType) -> StructType:
         """Return the schema. Raises `ConfigError` if a text column orders rows."""
         for column in find_text_columns(schema, self._ordering):
-            raise build_text_refusal(self._name, column, ())
+            raise build_text_refusal(self._name, self._ordering_key, column, ())
         return schema
 
     def _detect_header(self, heads: Iterator[Head]) -> Iterator[Head]:
@@ -177,7 +180,7 @@ class ColumnInference:
         for column in texts:
             values = self._list_values(column, columns, lines)
             if not are_times(values):
-                raise build_text_refusal(self._name, column, values)
+                raise build_text_refusal(self._name, self._ordering_key, column, values)
         return type_times(schema, texts)
 
     def _list_values(self, column: str, columns: Sequence[str] | None, lines: Sequence[str]) -> list[str]:

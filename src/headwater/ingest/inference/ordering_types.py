@@ -34,8 +34,11 @@ def are_times(texts: Iterable[str]) -> bool:
     return all(_ISO.fullmatch(text.strip()) for text in texts)
 
 
-def build_text_refusal(table: str, column: str, texts: Sequence[str]) -> ConfigError:
-    """Build the error for a column whose text order is not configured; its hint is the line to add."""
+def build_text_refusal(table: str, key: str, column: str, texts: Sequence[str]) -> ConfigError:
+    """Build the error for a column named by `key` whose text order is not configured.
+
+    Its hint is the line to add.
+    """
     some = ", ".join(repr(text[:40]) for text in list(dict.fromkeys(texts))[:_SHOWN])
     numbers = [_NUMBER.fullmatch(text.strip()) for text in texts]
     if numbers and all(numbers):
@@ -48,7 +51,7 @@ def build_text_refusal(table: str, column: str, texts: Sequence[str]) -> ConfigE
             "`options: {timestampFormat: ...}`)"
         )
     return ConfigError(
-        f"tables.{table}.ordering: column {column!r} is text{f', such as {some}' if some else ''}: in text "
+        f"tables.{table}.{key}: column {column!r} is text{f', such as {some}' if some else ''}: in text "
         "order, '9' is newer than '10', and '10:00+02:00' is newer than '09:00Z'",
         hint=f'add `{line}, or `schema_hints: "{column} string"` if text order is correct',
     )

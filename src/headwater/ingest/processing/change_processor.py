@@ -24,6 +24,7 @@ from headwater.lake.table import Table
 
 _PLACE = ("object_index", "row_number")
 _CARRIED = (KIND, POSITION, SHAPE, ROW_KEY)
+_RANK = "_headwater_rank"
 _ROUNDS = 2
 """Passes over a batch: a second one if the types of its sequences differ from each other."""
 
@@ -108,22 +109,25 @@ class ChangeProcessor:
             effects=replace(effects, shape=shape),
         )
 
-    def select_rows(self, read: BatchRead) -> DataFrame:
-        """Return the records that insert or update a row, as the input of the first transform."""
-        marked = self._mark_records(read, "")
-        return marked.where(is_good() & (F.col(KIND) == "upsert")).drop(*_CARRIED)
+    def select_last(self, rows: DataFrame) -> DataFrame:
+        """Return the rows as the batch leaves them: of each key the last one, unless that is a delete."""
+        key = [quote(name) for name in self._config.record_key]
+        last = F.row_number().over(Window.partitionBy(*key).orderBy(F.desc(SEQUENCE)))
+        rows = rows.withColumn(_RANK, last).where((F.col(_RANK) == 1) & F.col(DELETED).isNull())
+        return rows.drop(_RANK, DELETED, SEQUENCE)
 
-    def _mark_records(self, read: BatchRead, shape: str) -> DataFrame:
-        assert read.records is not None  # noqa: S101 - only batches with records are processed
-        parts = self._parts
-        return mark_changes(parts.rules, read.records, read.outcomes, parts.prefix, shape)
+    def select_rows(self, records: DataFrame, outcomes: Sequence[tuple[int, ObjectOutcome]]) -> DataFrame:
+        """Return the records that insert or update a row, as the input of the first transform."""
+        marked = mark_changes(self._parts.rules, records, outcomes, self._parts.prefix, "")
+        return marked.where(is_good() & (F.col(KIND) == "upsert")).drop(*_CARRIED)
 
     def _mark(
         self, read: BatchRead, lineages: Sequence[ObjectLineage], shape: str, frames: list[DataFrame]
     ) -> tuple[DataFrame, _Summary, str]:
         """Return the marked and transformed records, which `frames` persist, their counts and the shape."""
+        assert read.records is not None  # noqa: S101 - only batches with records are processed
         for rounds_left in reversed(range(_ROUNDS)):
-            marked = self._mark_records(read, shape)
+            marked = mark_changes(self._parts.rules, read.records, read.outcomes, self._parts.prefix, shape)
             frame = self._transform(marked, lineages, frames) if self._records.is_active else marked
             frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
             summary = _summarize(frame, self._config.record_key)

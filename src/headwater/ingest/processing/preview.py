@@ -74,11 +74,14 @@ class TransformPreview:
                 )
             lineage = build_lineage(at, outcome, self._config.partition_columns)
             transform = self._processor.records
-            rows = transform.build_input(read.records, [lineage]).orderBy(SOURCE).limit(limit)
+            records = read.records
+            if changes := self._processor.changes:
+                records = changes.select_rows(records, read.outcomes)
+            rows = transform.build_input(records, [lineage]).orderBy(SOURCE).limit(limit)
             shown = list(self._iter_steps(rows, limit, last))
             if last == len(self._config.transform):
                 # Detects what a run would reject: missing keys, and names that cannot be stored.
-                transform.apply(read.records, [lineage])
+                transform.apply(records, [lineage])
         finally:
             read.release()
         return outcome, shown

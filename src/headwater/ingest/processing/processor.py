@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
-from headwater.ingest.changes.rules import SEQUENCE
 from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.change_processor import ChangeParts, ChangeProcessor
@@ -22,7 +21,6 @@ from headwater.ingest.processing.record_transform import RecordTransform, is_goo
 from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
-from headwater.lake.options import DELETED
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.protocol import TransformSecrets
 
@@ -108,7 +106,7 @@ class BatchProcessor:
     def _judge(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> None:
         rows = records.where(is_good()).select("object_index", "row_number", "record.*")
         if self.changes:
-            rows = rows.where(F.col(DELETED).isNull()).drop(DELETED, SEQUENCE)
+            rows = self.changes.select_last(rows)
         rows = with_lineage(rows, lineages, self._config.partition_columns)
         failures = self._checks.judge(rows, self.records.list_data_columns(rows))
         raise_failed(self._name, failures)

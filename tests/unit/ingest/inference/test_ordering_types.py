@@ -36,7 +36,7 @@ def test_only_dates_and_times_of_iso_are_times(texts: list[str], expected: bool)
     ],
 )
 def test_refusal_has_the_line_to_add(texts: list[str], line: str) -> None:
-    error = build_text_refusal("t", "v", texts)
+    error = build_text_refusal("t", "ordering", "v", texts)
     assert error.message.startswith("tables.t.ordering: column 'v' is text")
     assert line in error.hint
     assert 'schema_hints: "v string"' in error.hint

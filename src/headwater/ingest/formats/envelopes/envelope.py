@@ -12,6 +12,8 @@ CHANGE = "__headwater_change"
 """Field of an unwrapped record with its `ChangeKind`, or with `FAULT` and the reason to reject the record."""
 SEQUENCE_TEXT = "__headwater_sequence"
 """Field with the text of `join_sequence`."""
+ENVELOPE_FIELDS = (CHANGE, SEQUENCE_TEXT)
+"""The fields that unwrapped records have besides those of the row: texts."""
 FAULT = "?"
 
 ChangeKind = Literal["upsert", "snapshot", "delete", "truncate", "ignore"]
