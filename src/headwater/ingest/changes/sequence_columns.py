@@ -27,8 +27,6 @@ from headwater.ingest.formats.envelopes.sequence import (
     TEXT,
 )
 
-_SHAPES = rf"(?:^|{SEPARATOR})([{NUMBER}{TEXT}]?)[^{SEPARATOR}]*"
-
 
 def build_sequence(record: Column, schema: StructType, names: Sequence[str]) -> Column:
     """Build the text of the fields that order changes; empty if all are null. Absent columns are null."""
@@ -68,8 +66,10 @@ def build_position(rank: Column, sequence: Column, key: Column, micros: Column, 
 
 def build_shape(sequence: Column) -> Column:
     """Build the kinds of a sequence's parts, such as `nt`, with a dot for a null."""
-    found = F.regexp_extract_all(sequence, F.lit(_SHAPES), F.lit(1))
-    return F.concat_ws("", F.transform(found, lambda part: F.when(part == "", ".").otherwise(part)))
+    parts = F.split(sequence, SEPARATOR)
+    return F.concat_ws(
+        "", F.transform(parts, lambda part: F.when(part == "", ".").otherwise(part.substr(1, 1)))
+    )
 
 
 def _encode(value: Column, kind: DataType) -> Column:
@@ -82,11 +82,9 @@ def _encode(value: Column, kind: DataType) -> Column:
     if isinstance(kind, FractionalType | DecimalType):
         exact = value.cast(DecimalType(38, FRACTION_DIGITS))
         whole = F.floor(exact)
-        fraction = F.substring((exact - whole).cast(DecimalType(10, FRACTION_DIGITS)).cast("string"), 3, 9)
-        return F.concat(
-            _encode_whole(whole),
-            F.when(fraction.cast("long") != 0, F.concat(F.lit("."), fraction)).otherwise(""),
-        )
+        fraction = ((exact - whole) * 10**FRACTION_DIGITS).cast("long")
+        digits = F.concat(F.lit("."), F.lpad(fraction.cast("string"), FRACTION_DIGITS, "0"))
+        return F.concat(_encode_whole(whole), F.when(fraction != 0, digits).otherwise(""))
     return F.concat(F.lit(TEXT), value.cast("string"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType
 
@@ -21,6 +21,7 @@ from headwater.ingest.reading.bad_records import DETAILS, LATE_CHANGE, build_rea
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
+from headwater.lake.transforms.columns import quote
 
 _PLACE = ("object_index", "row_number")
 _CARRIED = (KIND, POSITION, SHAPE, ROW_KEY)

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from headwater.app.objects.verify import Verify
+from headwater.app.processing.sample import try_transform
+from headwater.app.schema import preview_schema
 from headwater.errors import ConfigError, TableMismatchError, TransformError
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.layout import tombstones_path
+from headwater.lake.options import DELETED
 from headwater.lake.table import Table
 from tests.fixtures.change_log import Change, build_debezium
 from tests.fixtures.folder_lake import FolderLake
@@ -291,6 +297,51 @@ def test_rows_move_between_partitions(spark: SparkSession, tmp_path: Path, table
         lines({"op": "U", "id": 1, "at": 2, "shop": "c"}),
     )
     assert lake.rows("rows", "id", "shop") == [(1, "b")]
+
+
+def test_the_change_log_has_deletes(spark: SparkSession, tmp_path: Path) -> None:
+    lake = build(spark, tmp_path, FLAT, cdc="data_before_after")
+    lake.ingest_each(
+        "rows",
+        lines({"op": "I", "id": 1, "at": 1}, {"op": "I", "id": 2, "at": 1}),
+        lines({"op": "D", "id": 1, "at": 2}, {"op": "U", "id": 2, "at": 3}),
+    )
+    commits = lake.table("rows").load_timeline().commits
+    log = lake.table("rows").read_change_log("0", commits[-1].completed)
+    assert sorted(row["op"] for row in log.collect()) == ["d", "i", "i", "u"]
+
+
+def test_a_sample_shows_rows_not_changes(spark: SparkSession, tmp_path: Path) -> None:
+    sql = "select _headwater_source, id, upper(text) as text from input"
+    lake = build(spark, tmp_path, DEBEZIUM, transform=[{"sql": sql}])
+    lake.put(
+        "a.json",
+        lines(envelope(1, "insert", None, {"id": 1, "text": "a"}), envelope(2, "delete", {"id": 2}, None)),
+    )
+    report = try_transform(lake.app, {}, "rows", sample="a.json", limit=10, step=None)
+    assert [step.rows for step in report.steps] == [({"id": 1, "text": "a"},), ({"id": 1, "text": "A"},)]
+    (seen,) = preview_schema(lake.app, {}, "rows", ["a.json"])
+    assert [effect.column for effect in seen.columns] == ["id", "text"]
+
+
+def test_deep_verification_compares_the_rows_of_each_file(spark: SparkSession, tmp_path: Path) -> None:
+    lake = build(spark, tmp_path, DEBEZIUM)
+    rows = [envelope(at, "insert", None, {"id": at, "text": "a"}) for at in (1, 2, 3)]
+    lake.put("a.json", lines(*rows))
+    lake.put("b.json", lines(envelope(4, "delete", {"id": 1}, None)))
+    lake.ingest("rows")
+    report = Verify(lake.app, deep=1).run(["rows"])
+    assert report.is_complete
+    assert report.tables["rows"].deep is not None
+    assert report.tables["rows"].deep.objects == 2
+    # A row that differs from the file it came from.
+    frame = lake.table("rows").read().where("id = 2")
+    own = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
+    table = lake.settings.tables["rows"]
+    options = TableWriter("rows", table, lake.table("rows")).build_options()
+    lake.table("rows").write(frame.drop(*own).withColumn("text", F.lit("wrong")), options)
+    report = Verify(lake.app, deep=1).run(["rows"])
+    assert [found.kind for found in report.tables["rows"].problems] == ["wrong_rows"]
 
 
 def test_another_order_is_another_table(spark: SparkSession, tmp_path: Path) -> None:

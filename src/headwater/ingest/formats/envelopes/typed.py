@@ -136,7 +136,10 @@ def _list_fields(uri: str, schema: pa.Schema, envelope: Envelope) -> list[pa.Fie
             f"{uri} has no column {envelope.after!r} with the row after a change",
             hint="see `changes` of the table: without `after`, records are rows",
         )
-    return list({field.name: field.with_nullable(True) for field in reversed(fields)}.values())[::-1]
+    found: dict[str, pa.Field] = {}
+    for field in fields:
+        found.setdefault(field.name, field.with_nullable(True))
+    return list(found.values())
 
 
 def _flatten(table: pa.Table, name: str, fields: Sequence[pa.Field]) -> pa.Table:

@@ -1,0 +1,52 @@
+"""Sequences of typed columns are the texts that unwrapped envelopes have."""
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from headwater.ingest.changes.sequence_columns import build_sequence, build_shape, has_control_character
+from headwater.ingest.formats.envelopes.sequence import join_sequence
+
+TIME = datetime(2026, 5, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
+VALUES: list[tuple[str, Any]] = [
+    ("bigint", 0),
+    ("bigint", 2**63 - 1),
+    ("bigint", -(2**63)),
+    ("int", -5),
+    ("decimal(38,0)", Decimal(10**36)),
+    ("decimal(38,0)", Decimal(-(10**36))),
+    ("decimal(20,4)", Decimal("-12.3400")),
+    ("decimal(20,4)", Decimal("7.0000")),
+    ("double", 1.5),
+    ("double", -0.25),
+    ("double", 3.0),
+    ("timestamp", TIME),
+    ("date", date(1969, 12, 31)),
+    ("string", "mysql-bin.000003"),
+    ("string", ""),
+    ("string", "größe 𝄞"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), VALUES, ids=[f"{kind}-{at}" for at, (kind, _) in enumerate(VALUES)]
+)
+def test_both_build_the_same_text(spark: SparkSession, kind: str, value: Any) -> None:
+    frame = spark.createDataFrame([(value, None, 4)], f"v {kind}, none bigint, w int")
+    names = ("v", "absent", "none", "w")
+    found = frame.select(build_sequence(F.struct("*"), frame.schema, names).alias("text")).first()
+    assert found is not None
+    assert found["text"] == join_sequence([value, None, 4])
+
+
+def test_shapes_and_characters(spark: SparkSession) -> None:
+    texts = ["", join_sequence([1, "a", None, 2.5]), join_sequence([None, 1]), join_sequence(["a"])]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    assert [row[0] for row in frame.select(build_shape(F.col("text"))).collect()] == [".", "nt.n", ".n", "t"]
+    frame = spark.createDataFrame([("a\tb", 1), ("a b", 1), (None, 1)], "a string, n bigint")
+    bad = has_control_character(F.struct("*"), frame.schema, ("a", "n"))
+    assert [row[0] for row in frame.select(bad).collect()] == [True, False, False]
