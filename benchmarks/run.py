@@ -33,6 +33,7 @@ BENCHMARKS = (
     "steady",
     "first_commit",
     "mirror_overwrite",
+    "changes",
     "ledger_cost",
     "cost_slope",
     "ledger_restart",

@@ -111,7 +111,7 @@ def write_dms(changes: Sequence[Change]) -> bytes:
 
 
 def build_files(changes: Sequence[Change], chance: random.Random, start: int) -> dict[str, bytes]:
-    """Files of a few changes each; the names are in their order, those of existing rows are as DMS has them."""
+    """Files of a few changes each, named in their order; those of existing rows as DMS names them."""
     files: dict[str, bytes] = {}
     at = 0
     while at < len(changes):

@@ -25,17 +25,19 @@ TOMBSTONE_SCHEMA = StructType(
     ]
 )
 
-_PURGE_INTERVAL = timedelta(hours=6)
+_PURGE_SECONDS = 6 * 3600.0
+"""Between two searches for deletes that are too old, which read all of a table's deletes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TombstoneState:
     """`newest` is the highest sequence of a delete, `truncated` that of a truncate, `purged` the highest that
-    was forgotten; empty without one."""
+    was forgotten; empty without one. `checked` is when old deletes were last looked for, in seconds."""
 
     newest: str = ""
     truncated: str = ""
     purged: str = ""
+    checked: float = 0.0
 
 
 class TombstoneTable:
@@ -95,8 +97,8 @@ class Tombstones:
         self._name = name
         self._table = table
         self._keep = keep
+        self._interval = min(_PURGE_SECONDS, keep.total_seconds())
         self._state: TombstoneState | None = None
-        self._purged_at: datetime | None = None
 
     @property
     def state(self) -> TombstoneState:
@@ -128,10 +130,13 @@ class Tombstones:
         """
         if effects.deletes is None and not effects.truncated:
             return
+        seconds = now.timestamp()
+        is_due = bool(self.state.checked) and seconds - self.state.checked >= self._interval
         state = replace(
             self.state,
             newest=max(self.state.newest, effects.newest),
             truncated=max(self.state.truncated, effects.truncated),
+            checked=seconds if is_due or not self.state.checked else self.state.checked,
         )
         rows = effects.deletes
         if rows is not None:
@@ -139,8 +144,7 @@ class Tombstones:
         self._state = None
         self._table.write(self._name, rows, state)
         self._state = state
-        if self._purged_at is None or now - self._purged_at >= _PURGE_INTERVAL:
-            self._purged_at = now
+        if is_due:
             self._purge(now)
 
     def _purge(self, now: datetime) -> None:

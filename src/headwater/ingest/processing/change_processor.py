@@ -130,7 +130,8 @@ class ChangeProcessor:
         for rounds_left in reversed(range(_ROUNDS)):
             marked = mark_changes(self._parts.rules, read.records, read.outcomes, self._parts.prefix, shape)
             frame = self._transform(marked, lineages, frames) if self._records.is_active else marked
-            frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+            if self._records.is_active:
+                frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
             summary = _summarize(frame, self._config.record_key)
             merged = summary.merge_shapes(shape)
             if not rounds_left or not _is_mixed(summary, merged):

@@ -106,7 +106,9 @@ class TableWriter:
         frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
         if self._has_delete_column(frame) and DELETED not in frame.columns:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
-        many = not outdated_rows and count >= _MANY_ROWS
+        # Later changes change rows again; existing rows, of which a new table consists, are unique.
+        may_be_unique = not (self._config.changes and self._table.load_timeline().has_commits())
+        many = not outdated_rows and count >= _MANY_ROWS and may_be_unique
         unique = many and are_keys_unique(frame, self._config.record_key, count)
         # With a changelog as in `effective_operation`: it would lack inserted rows.
         insert = (
