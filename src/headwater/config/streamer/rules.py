@@ -86,7 +86,6 @@ PAYLOADS: Mapping[str, tuple[str, object]] = {
 _BOUNDED = "a batch ends by max_files_per_trigger and max_bytes_per_trigger"
 _RETRIED = "transient failures are always retried"
 _POOLS = "shares of the cores are in spark.pools"
-_CHANGES = "files of change records are not supported yet"
 
 REASONS: Mapping[str, str] = {
     "source.input.selector": "all message formats are detected by their content",
@@ -204,8 +203,9 @@ SPARK_SETTINGS: Mapping[str, str] = {
 }
 
 CHANGE_RECORDS: Mapping[str, str] = {
-    "AWSDmsAvroPayload": _CHANGES,
-    "AWSDmsTransformer": _CHANGES,
-    "MySqlDebeziumAvroPayload": _CHANGES,
-    "PostgresDebeziumAvroPayload": _CHANGES,
+    "AWSDmsAvroPayload": "dms",
+    "AWSDmsTransformer": "dms",
+    "MySqlDebeziumAvroPayload": "debezium",
+    "PostgresDebeziumAvroPayload": "debezium",
 }
+"""Classes for change records, and the preset of `changes` that replaces them."""

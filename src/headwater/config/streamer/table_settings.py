@@ -26,11 +26,12 @@ _OVERWRITES = "with `mode: mirror` the rows of an overwritten object are replace
 def convert_table(left: SettingsLeft, table: KeyPath) -> None:
     """Convert the settings of one table at `table`, a path such as `tables.orders`."""
     merges = _convert_operation(left, table)
+    # First, as a transformer can also decide how rows are merged.
+    _convert_transforms(left, table)
     _convert_merging(left, table, merges=merges)
     _convert_partition(left, table)
     _convert_index(left, table, merges=merges)
     _convert_layout(left, table)
-    _convert_transforms(left, table)
     left.convert(OF_TABLE, table)
     for name, key in (
         ("source-limit", "max_bytes_per_trigger"),
@@ -105,7 +106,7 @@ def _convert_merging(left: SettingsLeft, table: KeyPath, *, merges: bool) -> Non
         return
     simple = payload.rsplit(".", 1)[-1]
     if simple in CHANGE_RECORDS:
-        left.leave_out("--payload-class", payload, CHANGE_RECORDS[simple])
+        left.put((*table, "changes", "preset"), CHANGE_RECORDS[simple], "--payload-class", payload)
     elif payload:
         name, value = PAYLOADS.get(simple, ("payload", payload))
         left.put((*table, name), value, "--payload-class", payload)
@@ -121,7 +122,17 @@ def _convert_merging(left: SettingsLeft, table: KeyPath, *, merges: bool) -> Non
     if order and _is_by_commit(left, table):
         left.leave_out(*order, "with `merge_mode: commit_time` the row that is written last wins")
     elif order:
-        left.put((*table, "ordering"), read_list(order[1]), *order)
+        _put_order(left, table, *order)
+
+
+def _put_order(left: SettingsLeft, table: KeyPath, setting: str, text: str) -> None:
+    preset = left.draft.get((*table, "changes", "preset"))
+    if preset is None:
+        left.put((*table, "ordering"), read_list(text), setting, text)
+    elif preset == "dms":
+        left.put((*table, "changes", "sequence"), read_list(text), setting, text)
+    else:
+        left.leave_out(setting, text, "the preset orders changes by their place in the database's log")
 
 
 def _is_by_commit(left: SettingsLeft, table: KeyPath) -> bool:
@@ -210,7 +221,7 @@ def _convert_transforms(left: SettingsLeft, table: KeyPath) -> None:
         elif simple == "FlatteningTransformer":
             steps.append({"flatten": {}})
         elif simple in CHANGE_RECORDS:
-            left.leave_out("--transformer-class", entry, CHANGE_RECORDS[simple])
+            left.put((*table, "changes", "preset"), CHANGE_RECORDS[simple], "--transformer-class", entry)
         else:
             steps.append({"java": name})
     if steps:

@@ -106,9 +106,7 @@ class TableWriter:
         frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
         if self._has_delete_column(frame) and DELETED not in frame.columns:
             frame = frame.withColumn(DELETED, F.lit(None).cast("boolean"))
-        # Later changes change rows again; existing rows, of which a new table consists, are unique.
-        may_be_unique = not (self._config.changes and self._table.load_timeline().has_commits())
-        many = not outdated_rows and count >= _MANY_ROWS and may_be_unique
+        many = not outdated_rows and count >= _MANY_ROWS and not self._repeats_keys()
         unique = many and are_keys_unique(frame, self._config.record_key, count)
         # With a changelog as in `effective_operation`: it would lack inserted rows.
         insert = (
@@ -126,6 +124,10 @@ class TableWriter:
             small_file_limit=choose_small_file_limit(self._estimate_size(read)),
         )
         return True
+
+    def _repeats_keys(self) -> bool:
+        """True if a large batch likely has several rows of one key: changes, unless they fill a new table."""
+        return self._config.changes is not None and self._table.load_timeline().has_commits()
 
     def _delete(self, outdated_rows: Sequence[OutdatedRows], metadata: Mapping[str, str]) -> None:
         """Commit the removal of the objects' rows; make no commit without rows or metadata."""

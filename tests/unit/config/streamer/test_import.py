@@ -170,8 +170,15 @@ def test_every_option_of_the_how_to_is_converted_or_has_its_reason() -> None:
             {"record_key": ["id"], "merge_mode": "commit_time"},
         ),
         (
-            f"{KEY} --payload-class org.apache.hudi.common.model.AWSDmsAvroPayload",
-            {"record_key": ["id"]},
+            f"{KEY} --payload-class org.apache.hudi.common.model.AWSDmsAvroPayload "
+            "--transformer-class org.apache.hudi.utilities.transform.AWSDmsTransformer "
+            "--source-ordering-field committed_at",
+            {"record_key": ["id"], "changes": {"preset": "dms", "sequence": ["committed_at"]}},
+        ),
+        (
+            f"{KEY} --payload-class org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload "
+            "--source-ordering-field _event_lsn",
+            {"record_key": ["id"], "changes": {"preset": "debezium"}},
         ),
         (f"{KEY} --payload-class com.acme.Own", {"record_key": ["id"], "payload": "com.acme.Own"}),
         (
