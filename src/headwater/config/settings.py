@@ -28,7 +28,7 @@ from headwater.observability.redaction import redact
 
 _POOLS = ("capture", "reconcile", "retries", "clean-source", "index")
 VECTORIZED_ORC = "spark.sql.orc.enableVectorizedReader"
-RESERVED_TABLE_NAMES = frozenset({*get_args(OwnTable), "chunks"})
+RESERVED_TABLE_NAMES = frozenset({*get_args(OwnTable), "chunks", "tombstones"})
 
 
 def _check_table_name(name: str) -> str:

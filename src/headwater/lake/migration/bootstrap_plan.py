@@ -87,6 +87,8 @@ def check_config(name: str, config: TableConfig) -> None:
 def _iter_config_problems(config: TableConfig) -> Iterator[str]:
     if config.effective_mode != "merge":
         yield f"`mode: {config.effective_mode}` identifies rows by their object; use `mode: merge`"
+    elif config.changes is not None:
+        yield "`changes` is set: existing rows have no place among the changes"
     elif not config.ordering:
         yield "`ordering` is missing: existing rows have no event time"
     if config.index is not None and config.index.type == "bucket":

@@ -29,6 +29,12 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
             "would delete other rows",
             hint="write objects to the source; or configure a table with `mode: merge` or `append`",
         )
+    if config.changes is not None:
+        raise UsageError(
+            f"table {name} has `changes`: its rows are those of a database, and a row written here has no "
+            "place among their changes",
+            hint="change the row in the database; or write to another table with `mode: merge`",
+        )
     allowed = _ALLOWED[mode]
     if operation in allowed:
         return

@@ -30,23 +30,25 @@ KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]
 }
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_order_of_files_gives_the_rows_of_the_database(
-    spark: SparkSession, tmp_path: Path, kind: str, table_type: str
+    spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     write, ending, changes = KINDS[kind]
-    order = random.Random(f"{kind} {table_type}")
+    order = random.Random(kind)
     database = Database(order.randrange(10**6), truncates=kind not in ("dms", "maxwell"))
     database.snapshot(20)
-    database.change(150)
-    table = {"path": f"*{ending}", "record_key": "id", "changes": changes, "table_type": table_type}
-    lake = FolderLake(spark, tmp_path, rows=table)
+    database.change(120)
+    table = {"path": f"*{ending}", "record_key": "id", "changes": changes}
+    tables = {name: table | {"table_type": name} for name in ("copy_on_write", "merge_on_read")}
+    lake = FolderLake(spark, tmp_path, **tables)
     files = split_log(database.log, write, ending, order)
     while files:
-        count = order.randrange(1, 14)
+        count = order.randrange(2, 16)
         lake.put_many(files[:count])
         del files[:count]
-        lake.ingest("rows")
-    assert lake.rows("rows", "id", "name", "amount") == database.list_rows()
-    assert lake.app.stores.quarantine._table.read() is None
+        for name in tables:
+            lake.ingest(name)
+    for name in tables:
+        assert lake.rows(name, "id", "name", "amount") == database.list_rows(), name
+    assert lake.quarantine("reason") == []

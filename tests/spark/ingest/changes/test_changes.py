@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,17 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from headwater.app import App
+from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.verify import Verify
 from headwater.app.processing.sample import try_transform
 from headwater.app.schema import preview_schema
-from headwater.errors import ConfigError, TableMismatchError, TransformError
+from headwater.errors import ConfigError, TableMismatchError, TransformError, UsageError
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.layout import tombstones_path
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
+from headwater.lake.writes import write
 from tests.fixtures.change_log import Change, build_debezium
 from tests.fixtures.folder_lake import FolderLake
 
@@ -342,6 +346,32 @@ def test_deep_verification_compares_the_rows_of_each_file(spark: SparkSession, t
     lake.table("rows").write(frame.drop(*own).withColumn("text", F.lit("wrong")), options)
     report = Verify(lake.app, deep=1).run(["rows"])
     assert [found.kind for found in report.tables["rows"].problems] == ["wrong_rows"]
+
+
+def test_rows_are_not_written_past_the_changes(spark: SparkSession, tmp_path: Path) -> None:
+    lake = build(spark, tmp_path, FLAT)
+    lake.put("a.json", lines({"op": "I", "id": 1, "at": 1}))
+    lake.ingest("rows")
+    frame = spark.createDataFrame([(1, 2)], "id bigint, at bigint")
+    with pytest.raises(UsageError, match="its rows are those of a database"):
+        write(lake.settings, "rows", frame, "upsert")
+
+
+def test_a_retry_applies_changes_that_are_known_now(spark: SparkSession, tmp_path: Path) -> None:
+    lake = build(spark, tmp_path, FLAT)
+    lake.ingest_each(
+        "rows",
+        lines({"op": "I", "id": 1, "at": 1, "name": "a"}, {"op": "M", "id": 1, "at": 2, "name": "b"}),
+        lines({"op": "I", "id": 2, "at": 3, "name": "c"}),
+    )
+    assert lake.quarantine("reason") == [("unknown_change",)]
+    lake.change("rows", changes={**FLAT, "update": ["U", "M"]})
+    app = App(lake.settings, spark=spark)
+    now = datetime.now(timezone.utc)
+    lake.append(Redrive(app).ask_again(str(lake.source), "0.json", now))
+    lake.ingest("rows")
+    assert lake.rows("rows", "id", "name") == [(1, "b"), (2, "c")]
+    assert lake.quarantine("reason") == []
 
 
 def test_another_order_is_another_table(spark: SparkSession, tmp_path: Path) -> None:

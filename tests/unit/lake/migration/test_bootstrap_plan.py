@@ -37,6 +37,7 @@ def test_a_pattern_without_effect_is_refused(regex, expected_message):
     [
         ({"mode": "mirror", "record_key": [], "ordering": []}, "mode: mirror"),
         ({"ordering": []}, "`ordering` is missing"),
+        ({"ordering": [], "partition": [], "changes": {"preset": "dms"}}, "`changes` is set"),
         ({"index": {"type": "bucket", "buckets": 4}}, "`index: bucket`"),
         ({"cdc": "op_key_only"}, "`cdc: op_key_only`"),
         ({"drop_partition_columns": True}, "`drop_partition_columns`"),
