@@ -29,8 +29,12 @@ KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]
     "dms": (write_dms, ".csv", {"preset": "dms", "sequence": "committed_at"}),
 }
 
+QUICK = ("flat", "debezium")
 
-@pytest.mark.parametrize("kind", KINDS)
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_any_order_of_files_gives_the_rows_of_the_database(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
