@@ -1,7 +1,7 @@
 """Reads objects again in the same way, and compares them with a table's rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from pyspark import StorageLevel
@@ -28,6 +28,7 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.verification import ComparedObject
 from headwater.ingest.processing.processor import BatchProcessor
+from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.object_reader import scan_records
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
@@ -74,34 +75,41 @@ class ObjectComparison:
             records = self._records.read(requests)
             if not records.is_at_hand:
                 records.frame.persist(StorageLevel.MEMORY_AND_DISK)
+            frames = [records.frame]
             try:
                 seen = {at: str(found.outcome.status) for at, found in scan_records(records).objects.items()}
-                frame = self._transform(records.frame, requests, objects)
+                frame, unapplied = self._process(records.frame, requests, objects, frames)
                 differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()
             finally:
-                records.frame.unpersist()
-        return list(_iter_results(requests, objects, seen, differences, is_changed=is_changed))
+                for one in frames:
+                    one.unpersist()
+        results = _iter_results(requests, objects, seen, differences, is_changed=is_changed)
+        if unapplied is None:
+            return list(results)
+        return [replace(found, lost=unapplied.get(at, 0)) for at, found in enumerate(results)]
 
-    def _transform(
+    def _process(
         self,
         records: DataFrame,
         requests: Sequence[ReadRequest],
         objects: Sequence[tuple[ListedObject, LedgerEntry]],
-    ) -> DataFrame:
+        frames: list[DataFrame],
+    ) -> tuple[DataFrame, Mapping[int, int] | None]:
+        """Return the rows of the objects, and of change records how many the table lacks, by place."""
         transform, changes = self._compared.processor.records, self._compared.processor.changes
         if not (transform.is_active or changes):
-            return records
+            return records, None
         columns = self._compared.config.partition_columns
         outcomes = [
             (request.object_index, ObjectOutcome(request.stored, "ingested", version=entry.version, rows=1))
             for request, (_, entry) in zip(requests, objects, strict=True)
         ]
-        if changes:
-            records = changes.select_rows(records, outcomes)
-        if not transform.is_active:
-            return records
-        return transform.apply(records, [build_lineage(at, found, columns) for at, found in outcomes])
+        lineages = [build_lineage(at, found, columns) for at, found in outcomes]
+        if changes is None:
+            return transform.apply(records, lineages), None
+        read = BatchRead(records, tuple(outcomes), ())
+        return changes.replay(read, lineages, self._compared.state.change_shape, frames)
 
     def _is_changed(self) -> bool:
         """True if a large object was replaced during the read, which invalidates the batch."""

@@ -61,6 +61,7 @@ def build_rules(config: TableConfig) -> TableRules:
         follows_removals=config.effective_mode == "mirror",
         counts_rows=config.effective_mode != "merge",
         adds_rows=config.effective_mode == "append",
+        applies_changes=config.changes is not None,
         start=_with_zone(config.start_from),
     )
 

@@ -111,14 +111,17 @@ class Tombstones:
         """Load the state again: the last commit may have failed."""
         self._state = None
 
+    def read(self) -> DataFrame:
+        """Return the deletes, of `TOMBSTONE_SCHEMA`. Raises `LakeError`."""
+        found = self._table.read(self._name)
+        return build_frame(self._table.spark, [], TOMBSTONE_SCHEMA) if found is None else found
+
     def find_superseded(self, changes: DataFrame) -> DataFrame:
         """Return the `changes` (with `key` and `sequence`) whose row was deleted later.
 
         Raises `LakeError`.
         """
-        deletes = self._table.read(self._name)
-        if deletes is None:
-            return changes.limit(0)
+        deletes = self.read()
         later = deletes.select(F.col("key").alias("deleted_key"), F.col("sequence").alias("deleted_sequence"))
         is_later = (F.col("key") == F.col("deleted_key")) & (F.col("sequence") < F.col("deleted_sequence"))
         return changes.join(later, on=is_later, how="left_semi")
@@ -149,10 +152,7 @@ class Tombstones:
 
     def _purge(self, now: datetime) -> None:
         """Forget deletes that are too old."""
-        deletes = self._table.read(self._name)
-        if deletes is None:
-            return
-        old = deletes.where(F.col("deleted_at") < F.lit(now - self._keep).cast("timestamp"))
+        old = self.read().where(F.col("deleted_at") < F.lit(now - self._keep).cast("timestamp"))
         found = old.agg(F.max("sequence")).first()
         newest = found[0] if found else None
         if newest is not None:

@@ -38,12 +38,14 @@ been written more than once. Rows marked as removed do not count.
 class TableRules:
     """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
     and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
-    put again has its rows once more. `start`: events committed before are not for the table.
+    put again has its rows once more. `applies_changes`: its records are changes. `start`: events committed
+    before are not for the table.
     """
 
     follows_removals: bool
     counts_rows: bool
     adds_rows: bool = False
+    applies_changes: bool = False
     start: datetime | None = None
 
 
@@ -289,8 +291,8 @@ def _count(known: Known, entry: LedgerEntry) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ComparedObject:
-    """A re-read object with its rows. `status` is `read`, or why it was not; `lost` rows are not in the
-    table, `foreign` ones not in the object.
+    """A re-read object with its rows. `status` is `read`, or why it was not; `lost` rows (or changes) are not
+    in the table, `foreign` ones not in the object.
     """
 
     key: str
@@ -327,10 +329,12 @@ class DeepCounts:
 
 def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) -> Finding:
     """Judge an ingested object after it was read again."""
-    lost = compared.lost if rules.counts_rows else 0  # another object may have overwritten them
+    # Another object may have overwritten the rows of a merge table.
+    lost = compared.lost if rules.counts_rows or rules.applies_changes else 0
     if compared.status != "read" or not (lost or compared.foreign):
         return found
-    parts = [f"{lost} of its {compared.read} rows are missing from the table"] if lost else []
+    what = "changes" if rules.applies_changes else f"{compared.read} rows"
+    parts = [f"{lost} of its {what} are missing from the table"] if lost else []
     parts += [f"{compared.foreign} rows of the table are not in the object"] if compared.foreign else []
     return replace(found, kind="wrong_rows", detail="re-read: " + "; ".join(parts))
 

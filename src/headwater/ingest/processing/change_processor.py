@@ -117,6 +117,40 @@ class ChangeProcessor:
         rows = rows.withColumn(_RANK, last).where((F.col(_RANK) == 1) & F.col(DELETED).isNull())
         return rows.drop(_RANK, DELETED, SEQUENCE)
 
+    def replay(
+        self, read: BatchRead, lineages: Sequence[ObjectLineage], shape: str, frames: list[DataFrame]
+    ) -> tuple[DataFrame, Mapping[int, int]]:
+        """Return the rows that objects insert or update, and how many of their changes the table lacks.
+
+        The objects were ingested before; nothing is written. A change is in the table if its row, a delete or
+        a truncate has the same position or a later one. `frames` are to be freed. Raises `LakeError`.
+        """
+        frame, _, _ = self._mark(read, lineages, shape, frames)
+        rows = frame.where(~F.coalesce(is_good(), F.lit(False)) | (F.col(KIND) == "upsert"))
+        return rows.drop(*_CARRIED), self._count_unapplied(frame)
+
+    def _count_unapplied(self, frame: DataFrame) -> Mapping[int, int]:
+        parts = self._parts
+        if parts.table is None or parts.tombstones is None or not parts.table.load_timeline().has_commits():
+            return {}
+        # In this order: the deletes of a batch are written before its rows.
+        rows = parts.table.read().select(
+            build_key(self._config.record_key).alias(ROW_KEY), F.col(SEQUENCE).alias("row_position")
+        )
+        parts.tombstones.forget()
+        state = parts.tombstones.state
+        deletes = parts.tombstones.read().select(
+            F.col("key").alias(ROW_KEY), F.col("sequence").alias("delete_position")
+        )
+        changes = frame.where(is_good() & F.col(KIND).isin("upsert", "delete"))
+        changes = changes.where(F.col(POSITION) > max(state.truncated, state.purged))
+        found = changes.join(rows, on=ROW_KEY, how="left").join(deletes, on=ROW_KEY, how="left")
+        newest = F.greatest(F.coalesce("row_position", F.lit("")), F.coalesce("delete_position", F.lit("")))
+        is_contradicted = (F.col(KIND) == "delete") & (F.col("row_position") < F.col(POSITION))
+        lacking = found.where((newest < F.col(POSITION)) | F.coalesce(is_contradicted, F.lit(False)))
+        counted = lacking.groupBy("object_index").count().collect()
+        return {row["object_index"]: row["count"] for row in counted}
+
     def select_rows(self, records: DataFrame, outcomes: Sequence[tuple[int, ObjectOutcome]]) -> DataFrame:
         """Return the records that insert or update a row, as the input of the first transform."""
         marked = mark_changes(self._parts.rules, records, outcomes, self._parts.prefix, "")

@@ -17,8 +17,10 @@ from headwater.app.processing.sample import try_transform
 from headwater.app.schema import preview_schema
 from headwater.errors import ConfigError, TableMismatchError, TransformError, UsageError
 from headwater.ingest.writing.table_writer import TableWriter
-from headwater.lake.layout import tombstones_path
+from headwater.lake.layout import find_address, tombstones_path
 from headwater.lake.options import DELETED
+from headwater.lake.service_table import ServiceTable
+from headwater.lake.services.deletion import delete_rows
 from headwater.lake.table import Table
 from headwater.lake.writes import write
 from tests.fixtures.change_log import Change, build_debezium
@@ -328,11 +330,17 @@ def test_a_sample_shows_rows_not_changes(spark: SparkSession, tmp_path: Path) ->
     assert [effect.column for effect in seen.columns] == ["id", "text"]
 
 
-def test_deep_verification_compares_the_rows_of_each_file(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM)
+KEEP = "select * from input where id < 3"
+
+
+@pytest.mark.parametrize("table", [{}, {"transform": [{"sql": KEEP}]}], ids=["plain", "transform"])
+def test_deep_verification_compares_the_changes_of_each_file(
+    spark: SparkSession, tmp_path: Path, table: dict[str, Any]
+) -> None:
+    lake = build(spark, tmp_path, DEBEZIUM, **table)
     rows = [envelope(at, "insert", None, {"id": at, "text": "a"}) for at in (1, 2, 3)]
     lake.put("a.json", lines(*rows))
-    lake.put("b.json", lines(envelope(4, "delete", {"id": 1}, None)))
+    lake.put("b.json", lines(envelope(4, "delete", {"id": 1}, None), envelope(9, "delete", {"id": 7}, None)))
     lake.ingest("rows")
     report = Verify(lake.app, deep=1).run(["rows"])
     assert report.is_complete
@@ -345,7 +353,19 @@ def test_deep_verification_compares_the_rows_of_each_file(spark: SparkSession, t
     options = TableWriter("rows", table, lake.table("rows")).build_options()
     lake.table("rows").write(frame.drop(*own).withColumn("text", F.lit("wrong")), options)
     report = Verify(lake.app, deep=1).run(["rows"])
-    assert [found.kind for found in report.tables["rows"].problems] == ["wrong_rows"]
+    (found,) = report.tables["rows"].problems
+    assert found.detail == "re-read: 1 rows of the table are not in the object"
+    # A row and a delete that were lost.
+    delete_rows(
+        ServiceTable.of(spark, find_address(lake.settings, "rows"), lake.settings.tables["rows"]), "id = 2"
+    )
+    tombstones = lake.app.stores.tombstones
+    kept = tombstones.read("rows")
+    assert kept is not None
+    tombstones.remove("rows", kept.where("key = 'id=7'"), tombstones.load_state("rows"))
+    report = Verify(lake.app, deep=1).run(["rows"])
+    details = sorted(found.detail for found in report.tables["rows"].problems)
+    assert details == ["re-read: 1 of its changes are missing from the table"] * 2
 
 
 def test_rows_are_not_written_past_the_changes(spark: SparkSession, tmp_path: Path) -> None:
