@@ -122,7 +122,8 @@ class HudiRows:
     def _write_tombstones(self, effects: ChangeEffects) -> None:
         # Before the rows: after a crash, the same batch makes the same deletes.
         if self._tombstones is not None:
-            self._tombstones.record(effects, self._now())
+            with span("commit tombstones"):
+                self._tombstones.record(effects, self._now())
             crash_point("after_tombstones_commit")
 
     def write_checkpoint(self, checkpoint: Position, build_metadata: Callable[[], Mapping[str, str]]) -> bool:

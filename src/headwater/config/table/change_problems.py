@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from headwater.config.hudi.checking import PREFIX
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.fields import TableFields
 
@@ -10,6 +11,17 @@ Problem = tuple[tuple[str, ...], str]
 _OPERATIONS = ("insert", "update", "delete", "truncate", "snapshot", "ignore")
 ENVELOPE_FORMATS = ("json", "json_array", "parquet", "avro", "orc")
 """Formats whose records can be envelopes."""
+
+
+_DECIDING = (
+    f"{PREFIX}table.ordering.fields",
+    f"{PREFIX}datasource.write.precombine.field",
+    f"{PREFIX}write.record.merge.mode",
+    f"{PREFIX}combine.before.upsert",
+    # With the older class, an older delete removes a newer row (Hudi 1.2).
+    f"{PREFIX}write.merge.handle.class",
+    f"{PREFIX}compact.merge.handle.class",
+)
 
 
 def iter_change_problems(table: TableFields) -> Iterator[Problem]:
@@ -53,6 +65,10 @@ def _iter_table_problems(table: TableFields, changes: ChangesConfig) -> Iterator
     for name in ("merge_mode", "partial_updates", "payload", "merger"):
         if getattr(table, name):
             yield (name,), "cannot be combined with `changes`, which decides which change of a row wins"
+    for key in _DECIDING:
+        if key in table.hoodie:
+            text = "decides which change of a row wins, as `changes` does; remove it"
+            yield ("hoodie", key), text
     is_global = table.index is not None and table.index.type.startswith("global_")
     outside = [name for name in table.partition if name not in table.record_key]
     if outside and not is_global:

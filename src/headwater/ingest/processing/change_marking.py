@@ -16,7 +16,7 @@ from headwater.ingest.changes.sequence_columns import (
     has_control_character,
 )
 from headwater.ingest.changes.tombstones import build_key
-from headwater.ingest.formats.envelopes import CHANGE, SEQUENCE_TEXT
+from headwater.ingest.formats.envelopes import CHANGE, ENVELOPE_FIELDS, SEQUENCE_TEXT
 from headwater.ingest.formats.envelopes.envelope import FAULT
 from headwater.ingest.lineage import with_object_values
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -101,9 +101,15 @@ class _Marking:
         applied = F.col("fault").isNull()
         kind = F.when(F.col("given") == "snapshot", "upsert").otherwise(F.col("given"))
         good = good.withColumn(KIND, F.when(applied, kind)).withColumn(POSITION, F.when(applied, position))
-        corrupt = F.coalesce(F.col("corrupt"), build_reason(F.col("fault"), F.to_json("record")))
+        corrupt = F.coalesce(F.col("corrupt"), build_reason(F.col("fault"), self._build_text()))
         # What changes no row is no record.
         return good.withColumn("corrupt", corrupt).where(F.col("given") != "ignore")
+
+    def _build_text(self) -> Column:
+        """Return a record's text for the quarantine; of an envelope, the row is left."""
+        if self._rules.envelope is None:
+            return F.to_json("record")
+        return F.to_json(F.col("record").dropFields(*ENVELOPE_FIELDS))
 
     def _build_kind(self) -> Column:
         if self._rules.envelope is not None:

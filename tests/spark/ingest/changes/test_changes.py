@@ -156,6 +156,7 @@ def test_bad_envelopes_keep_their_text_in_quarantine(spark: SparkSession, tmp_pa
     payloads = dict(lake.quarantine("line", "payload"))
     assert json.loads(payloads[2]) == unknown
     assert json.loads(payloads[5]) == lacking
+    assert json.loads(payloads[4]) == {"text": "a"}
 
 
 def test_types_of_sequences_are_remembered(spark: SparkSession, tmp_path: Path) -> None:

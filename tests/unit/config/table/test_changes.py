@@ -62,6 +62,8 @@ def test_presets_are_complete_and_can_be_changed(preset: str) -> None:
             },
             "'non_blocking' cannot be combined with `changes`",
         ),
+        ({"hoodie": {"hoodie.write.merge.handle.class": "a.B"}}, "decides which change of a row wins"),
+        ({"hoodie": {"hoodie.combine.before.upsert": "false"}}, "decides which change of a row wins"),
         ({"changes": {"preset": "oracle"}}, "Input should be 'dms', 'debezium' or 'maxwell'"),
     ],
 )
