@@ -1,7 +1,7 @@
 """Files of changes in any order, some of them twice: the table is the database's at the end."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,23 @@ KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]
 }
 
 QUICK = ("flat", "debezium")
+MORE_SEEDS = range(1, 6)
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
-)
+def list_cases() -> Iterator[Any]:
+    for kind in KINDS:
+        marks = [] if kind in QUICK else [pytest.mark.slow]
+        yield pytest.param(kind, 0, marks=marks, id=kind)
+        for seed in MORE_SEEDS:
+            yield pytest.param(kind, seed, marks=[pytest.mark.long], id=f"{kind}-{seed}")
+
+
+@pytest.mark.parametrize(("kind", "seed"), list_cases())
 def test_any_order_of_files_gives_the_rows_of_the_database(
-    spark: SparkSession, tmp_path: Path, kind: str
+    spark: SparkSession, tmp_path: Path, kind: str, seed: int
 ) -> None:
     write, ending, changes = KINDS[kind]
-    order = random.Random(kind)
+    order = random.Random(f"{kind} {seed}")
     database = Database(order.randrange(10**6), truncates=kind not in ("dms", "maxwell"))
     database.snapshot(20)
     database.change(120)
