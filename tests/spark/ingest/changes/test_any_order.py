@@ -41,7 +41,7 @@ def list_cases() -> Iterator[Any]:
             yield pytest.param(kind, seed, marks=[pytest.mark.long], id=f"{kind}-{seed}")
 
 
-@pytest.mark.parametrize(("kind", "seed"), list_cases())
+@pytest.mark.parametrize(("kind", "seed"), list(list_cases()))
 def test_any_order_of_files_gives_the_rows_of_the_database(
     spark: SparkSession, tmp_path: Path, kind: str, seed: int
 ) -> None:
