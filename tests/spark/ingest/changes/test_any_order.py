@@ -13,6 +13,8 @@ from tests.fixtures.change_log import (
     Database,
     split_log,
     write_debezium,
+    write_debezium_avro,
+    write_debezium_orc,
     write_debezium_parquet,
     write_dms,
     write_flat,
@@ -25,6 +27,8 @@ KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]
     "flat": (write_flat, ".json", FLAT),
     "debezium": (write_debezium, ".json", {"preset": "debezium"}),
     "debezium-parquet": (write_debezium_parquet, ".parquet", {"preset": "debezium"}),
+    "debezium-avro": (write_debezium_avro, ".avro", {"preset": "debezium"}),
+    "debezium-orc": (write_debezium_orc, ".orc", {"preset": "debezium"}),
     "maxwell": (write_maxwell, ".json", {"preset": "maxwell"}),
     "dms": (write_dms, ".csv", {"preset": "dms", "sequence": "committed_at"}),
 }
