@@ -191,8 +191,9 @@ class _ObjectReader:
         assert self._columns is not None  # noqa: S101 - a format is of one kind or the other
         table = self._columns.read_table(source, self._options, self._plan.max_object_bytes)
         numbers: Sequence[int] = range(1, table.num_rows + 1)
+        left_out = ""
         if self._envelope:
-            table, numbers = unwrap_table(source.uri, table, self._envelope)
+            table, numbers, left_out = unwrap_table(source.uri, table, self._envelope)
         misfits: list[str] | None = None
         sample: SchemaSample | None = None
         if self._sampler:
@@ -203,7 +204,7 @@ class _ObjectReader:
         rescued: Sequence[str | None] = ()
         if self._sampler and sample and self._plan.rescues:
             rescued = self._sampler.rescue_table(table, misfits or ())
-        note = describe_differences(dropped, missing)
+        note = "; ".join(filter(None, (describe_differences(dropped, missing), left_out)))
         return _Rows(numbers, conformed.to_struct_array(), note, rescued)
 
     def _read_lines(self, lines_format: LinesFormat, source: ObjectData) -> _Rows:

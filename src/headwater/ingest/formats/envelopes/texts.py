@@ -1,6 +1,7 @@
 """Unwraps envelopes of JSON text to rows, whose values keep their text. Pure."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from headwater.ingest.formats.protocol import Lines
 UNAVAILABLE = ("__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==")
 """What Debezium sends for a large value of PostgreSQL that an update leaves unchanged: text, and bytes."""
 
+_SHOWN_TABLES = 5
 _OF_MARKS = frozenset({"BEGIN", "END"})
 _LAST_IN_TRANSACTION = NumberText(2**53)
 
@@ -32,12 +34,15 @@ def unwrap_lines(lines: Lines, envelope: Envelope) -> Lines:
     of the table is left out: Debezium's tombstones, heartbeats, limits of transactions and changes of
     schemas, and other tables' changes.
     """
+    others: Counter[str] = Counter()
     found = [
         (number, record)
         for number, text in zip(lines.row_numbers, lines.texts, strict=True)
-        for record in _unwrap(text, envelope)
+        for record in _unwrap(text, envelope, others)
     ]
-    return replace(lines, row_numbers=[number for number, _ in found], texts=[text for _, text in found])
+    note = "; ".join(filter(None, (lines.note, describe_others(others))))
+    numbers, texts = [number for number, _ in found], [text for _, text in found]
+    return replace(lines, row_numbers=numbers, texts=texts, note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class _Change:
         return member if member and isinstance(member.value, dict) else None
 
 
-def _unwrap(text: str, envelope: Envelope) -> Iterator[str]:
+def _unwrap(text: str, envelope: Envelope, others: Counter[str]) -> Iterator[str]:
     if text.startswith(MARKER):
         yield text
         return
@@ -77,7 +82,7 @@ def _unwrap(text: str, envelope: Envelope) -> Iterator[str]:
         yield text
         return
     if change is not None:
-        yield from _apply(change, envelope)
+        yield from _apply(change, envelope, others)
 
 
 def _split(text: str, envelope: Envelope) -> _Change | None:
@@ -89,14 +94,18 @@ def _split(text: str, envelope: Envelope) -> _Change | None:
     return None if payload.value is None else _Change(text, split_object(payload.text))
 
 
-def _apply(change: _Change, envelope: Envelope) -> Iterator[str]:
+def _apply(change: _Change, envelope: Envelope, others: Counter[str]) -> Iterator[str]:
     operation = change.find(envelope.op)
     if operation is None and is_notice(change.members):
         return
     kind = envelope.kinds.get(operation) if isinstance(operation, str) else None
     if kind is None:
         yield UNKNOWN_CHANGE + change.text
-    elif kind != "ignore" and is_of_table(change.find, envelope.table):
+    elif kind != "ignore":
+        names = list_table_names(change.find) if envelope.table else [""]
+        if envelope.table not in names:
+            others[names[-1]] += 1
+            return
         try:
             sequence = join_sequence(find_sequence(change.find, envelope.sequence))
         except SequenceError:
@@ -153,13 +162,19 @@ def is_notice(members: Mapping[str, object]) -> bool:
     return "id" in names and (status.value if isinstance(status, Member) else status) in _OF_MARKS
 
 
-def is_of_table(find: Any, table: str) -> bool:
-    """True if the change is of that table, `database.table` or `schema.table`. `find` as above."""
-    if not table:
-        return True
-    name = find("source.table") or find("table")
-    spaces = (find("source.schema"), find("source.db"), find("database"))
-    return table == name or table in {f"{space}.{name}" for space in spaces if space}
+def list_table_names(find: Any) -> list[str]:
+    """Return the names of a change's table: `table`, `database.table` and `schema.table`. `find` as above."""
+    name = find("source.table") or find("table") or "unknown"
+    spaces = (find("database"), find("source.db"), find("source.schema"))
+    return [name, *(f"{space}.{name}" for space in spaces if space)]
+
+
+def describe_others(others: Counter[str]) -> str:
+    """Return a sentence about changes of tables that were not selected; empty without any."""
+    if not others:
+        return ""
+    shown = ", ".join(sorted(others)[:_SHOWN_TABLES])
+    return f"{others.total()} changes of other tables are left out: {shown}"
 
 
 def _write(kind: str, sequence: str, row: str) -> str:

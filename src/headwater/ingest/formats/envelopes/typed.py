@@ -1,5 +1,6 @@
 """Unwraps envelopes with typed columns (Avro, Parquet, ORC) to rows."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,11 @@ from headwater.ingest.formats.envelopes.envelope import CHANGE, FAULT, SEQUENCE_
 from headwater.ingest.formats.envelopes.sequence import SequenceError, join_sequence
 from headwater.ingest.formats.envelopes.texts import (
     UNAVAILABLE,
+    describe_others,
     find_old_key,
     find_sequence,
     is_notice,
-    is_of_table,
+    list_table_names,
 )
 
 _OF_NOTICES = ("source", "table", "database", "commit", "ddl", "databaseName", "status", "id")
@@ -37,8 +39,8 @@ def unwrap_schema(uri: str, schema: pa.Schema, envelope: Envelope) -> pa.Schema:
     return pa.schema(_list_fields(uri, schema, envelope))
 
 
-def unwrap_table(uri: str, table: pa.Table, envelope: Envelope) -> tuple[pa.Table, Sequence[int]]:
-    """Return the rows with `CHANGE` and `SEQUENCE_TEXT`, and the numbers of their envelopes from 1.
+def unwrap_table(uri: str, table: pa.Table, envelope: Envelope) -> tuple[pa.Table, Sequence[int], str]:
+    """Return the rows with `CHANGE` and `SEQUENCE_TEXT`, the numbers of their envelopes from 1, and a note.
 
     Otherwise as `unwrap_lines`; a record that cannot be applied has a fault as its change. Raises
     `ObjectUnreadableError` if no field is the row.
@@ -52,7 +54,7 @@ def unwrap_table(uri: str, table: pa.Table, envelope: Envelope) -> tuple[pa.Tabl
     taken = pa.concat_tables([after, before]).take(pa.array(places, pa.int64()))
     taken = taken.append_column(CHANGE, pa.array([row.kind for row in rows], pa.string()))
     taken = taken.append_column(SEQUENCE_TEXT, pa.array([row.sequence for row in rows], pa.string()))
-    return taken, [row.place + 1 for row in rows]
+    return taken, [row.place + 1 for row in rows], describe_others(reader.others)
 
 
 class _Reader:
@@ -61,6 +63,7 @@ class _Reader:
     def __init__(self, table: pa.Table, envelope: Envelope, lacking: frozenset[int]) -> None:
         self._envelope = envelope
         self._lacking = lacking
+        self.others: Counter[str] = Counter()
         wanted = {envelope.op, *_OF_NOTICES, *(path.partition(".")[0] for path in envelope.sequence)}
         self._names = table.column_names
         self._columns = {name: table.column(name).to_pylist() for name in self._names if name in wanted}
@@ -83,7 +86,10 @@ class _Reader:
         if operation is None and is_notice({name: values.get(name) for name in self._names}):
             return
         kind = envelope.kinds.get(operation) if isinstance(operation, str) else None
-        if kind == "ignore" or (kind and not is_of_table(find, envelope.table)):
+        if kind == "ignore":
+            return
+        if kind and envelope.table and envelope.table not in (names := list_table_names(find)):
+            self.others[names[-1]] += 1
             return
         try:
             sequence = join_sequence(find_sequence(find, envelope.sequence))

@@ -47,7 +47,7 @@ def unwrap(envelope: Envelope, *records: Any) -> list[dict[str, Any] | str]:
 
 def unwrap_typed(envelope: Envelope, *records: Any) -> list[dict[str, Any] | str]:
     """The records of typed columns, without nulls; the reason for a rejected one."""
-    table, _ = unwrap_table("t.parquet", pa.Table.from_pylist(list(records), schema=SCHEMA), envelope)
+    table, _, _ = unwrap_table("t.parquet", pa.Table.from_pylist(list(records), schema=SCHEMA), envelope)
     return [
         row[CHANGE][1:] if row[CHANGE].startswith("?") else {k: v for k, v in row.items() if v is not None}
         for row in table.to_pylist()
@@ -121,8 +121,21 @@ def test_records_keep_the_numbers_of_their_envelopes() -> None:
     lines = unwrap_lines(Lines(range(1, 6), [json.dumps(one) for one in given]), build())
     assert list(lines.row_numbers) == [1, 3, 3, 5]
     typed = [one for one in given if one is not None]
-    _, numbers = unwrap_table("t", pa.Table.from_pylist(typed, schema=SCHEMA), build())
+    _, numbers, _ = unwrap_table("t", pa.Table.from_pylist(typed, schema=SCHEMA), build())
     assert list(numbers) == [1, 2, 2, 4]
+
+
+def test_changes_of_other_tables_are_noted() -> None:
+    envelope = build(table="shop.orders")
+    given = [change("c", None, {"id": 1}, lsn=1), change("c", None, {"id": 2}, lsn=2, table="people")]
+    wanted = "2 changes of other tables are left out: shop.people, shop.rows"
+    lines = Lines([1, 2], [json.dumps(one) for one in given], note="a note")
+    assert unwrap_lines(lines, envelope).note == f"a note; {wanted}"
+    assert unwrap_table("t", pa.Table.from_pylist(given, schema=SCHEMA), envelope)[2] == wanted
+    assert (
+        unwrap_lines(lines, build(table="rows")).note
+        == "a note; 1 changes of other tables are left out: shop.people"
+    )
 
 
 def test_bytes_that_an_update_left_unchanged() -> None:
