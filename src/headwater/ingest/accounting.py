@@ -66,6 +66,21 @@ def reject_columnless(outcome: ObjectOutcome) -> ObjectOutcome:
     return replace(outcome, status="quarantined", reason="unparsable", detail=detail, rows=0, bad_rows=0)
 
 
+def recount(outcome: ObjectOutcome, good: int, bad: int, rejection: tuple[str, str]) -> ObjectOutcome:
+    """Return the outcome of an ingested object of whose records so many are left after processing.
+
+    `rejection` are reason and detail if all of them are bad.
+    """
+    if outcome.status != "ingested":
+        return outcome
+    if good:
+        return replace(outcome, rows=good, bad_rows=bad)
+    if not bad:
+        return replace(outcome, status="skipped", reason="no_records", rows=0, bad_rows=0)
+    reason, detail = rejection
+    return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)
+
+
 def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> ObjectOutcome:
     """Return the outcome according to the table's `on_bad_object` for its reason."""
     if outcome.status in ("quarantined", "missing") and policy.get(outcome.reason) == "skip":

@@ -10,8 +10,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from headwater.config.table import TableConfig
 from headwater.config.table.changes import ChangesConfig
-from headwater.errors import ConfigError
-from headwater.ingest.columns.schema import check_ordering
+from headwater.ingest.columns.schema import check_names, check_ordering
 from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS, Envelope
 from headwater.ingest.formats.envelopes.envelope import ChangeKind
 from headwater.ingest.planning.selection import compile_globs, matches
@@ -98,16 +97,7 @@ class ChangeRules:
         if config.after is not None:
             return
         check_ordering(self.table, schema, config.sequence, "changes.sequence")
-        present = schema.fieldNames()
         # Files of existing rows may lack the operation and what orders changes.
-        needed = {"op": (config.op or "",), "sequence": config.sequence}
-        if config.snapshot_path and config.op not in present:
-            return
-        problems = [
-            f"tables.{self.table}.changes.{key}: no column {name!r}; the columns are {', '.join(present)}"
-            for key, names in needed.items()
-            for name in names
-            if name not in present
-        ]
-        if problems:
-            raise ConfigError("\n".join(problems), hint="correct the name, or declare `schema:`")
+        if config.op in schema.fieldNames() or not config.snapshot_path:
+            needed = {"changes.op": (config.op or "",), "changes.sequence": config.sequence}
+            check_names(self.table, schema, needed, ())

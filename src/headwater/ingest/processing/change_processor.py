@@ -10,6 +10,7 @@ from pyspark.sql.types import BooleanType, StructType
 
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
+from headwater.ingest.accounting import recount
 from headwater.ingest.changes.effects import ChangeEffects
 from headwater.ingest.changes.rules import SEQUENCE, ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneState, build_key
@@ -305,14 +306,10 @@ def _is_mixed(summary: _Summary, merged: str) -> bool:
 
 def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
     """Return the outcome of an object whose changes were processed."""
-    if outcome.status != "ingested":
-        return outcome
-    good, bad = (counts["good"], counts["bad"]) if counts else (0, 0)
-    if good:
-        return replace(outcome, rows=good, bad_rows=bad)
-    if counts is None or not bad:
-        return replace(outcome, status="skipped", reason="no_records", rows=0, bad_rows=0)
-    reason = counts["reason"]
+    if counts is None:
+        return recount(outcome, 0, 0, ("", ""))
+    reason, bad = counts["reason"] or "", counts["bad"]
     what = counts["detail"] or DETAILS.get(reason, reason)
-    detail = f"all of its {bad} records were rejected: one {what}"
-    return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)
+    return recount(
+        outcome, counts["good"], bad, (reason, f"all of its {bad} records were rejected: one {what}")
+    )

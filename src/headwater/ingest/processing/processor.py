@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
+from headwater.ingest.accounting import recount
 from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.change_processor import ChangeParts, ChangeProcessor
@@ -153,16 +154,10 @@ def _count(frame: DataFrame) -> Mapping[int | None, Row]:
 
 def _recount(outcome: ObjectOutcome, counts: Row | None) -> ObjectOutcome:
     """Return the outcome of an object whose records were transformed."""
-    if outcome.status != "ingested":
-        return outcome
     good, bad = (counts["good"], counts["bad"]) if counts else (0, 0)
-    if good:
-        return replace(outcome, rows=good, bad_rows=bad)
-    if counts is None or not bad:
-        return replace(outcome, status="skipped", reason="no_records", rows=0, bad_rows=0)
-    if counts["failed"]:
-        reason, detail = FAILED_CHECK, f"all of its {bad} records were rejected: one {counts['detail']}"
+    if counts and counts["failed"]:
+        rejection = FAILED_CHECK, f"all of its {bad} records were rejected: one {counts['detail']}"
     else:
         detail = f"after the transform, none of its {bad} records has both a record key and valid vectors"
-        reason = UNPARSABLE
-    return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)
+        rejection = UNPARSABLE, detail
+    return recount(outcome, good, bad, rejection)
