@@ -350,8 +350,8 @@ def test_deep_verification_compares_the_changes_of_each_file(
     # A row that differs from the file it came from.
     frame = lake.table("rows").read().where("id = 2")
     own = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
-    table = lake.settings.tables["rows"]
-    options = TableWriter("rows", table, lake.table("rows")).build_options()
+    config = lake.settings.tables["rows"]
+    options = TableWriter("rows", config, lake.table("rows")).build_options()
     lake.table("rows").write(frame.drop(*own).withColumn("text", F.lit("wrong")), options)
     report = Verify(lake.app, deep=1).run(["rows"])
     (found,) = report.tables["rows"].problems
