@@ -17,95 +17,23 @@ from headwater.app.processing.sample import try_transform
 from headwater.app.schema import preview_schema
 from headwater.errors import ConfigError, TableMismatchError, TransformError, UsageError
 from headwater.ingest.writing.table_writer import TableWriter
-from headwater.lake.layout import find_address, tombstones_path
+from headwater.lake.layout import find_address
 from headwater.lake.options import DELETED
 from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_rows
-from headwater.lake.table import Table
 from headwater.lake.writes import write
-from tests.fixtures.change_log import Change, build_debezium
-from tests.fixtures.folder_lake import FolderLake
-
-TYPES = ("copy_on_write", "merge_on_read")
-FLAT = {"op": "op", "insert": "I", "update": "U", "delete": "D", "truncate": "T", "sequence": "at"}
-DEBEZIUM = {"preset": "debezium"}
-
-
-def build(spark: SparkSession, folder: Path, changes: dict[str, Any], **table: Any) -> FolderLake:
-    return FolderLake(spark, folder, rows={"path": "*.json", "record_key": "id", "changes": changes, **table})
-
-
-def lines(*records: Any) -> str:
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
-def envelope(sequence: int, operation: str, before: Any, after: Any) -> dict[str, Any]:
-    return build_debezium(Change(sequence, operation, before, after))
-
-
-@pytest.mark.parametrize("table_type", TYPES)
-def test_an_older_insert_after_its_delete_stays_out(
-    spark: SparkSession, tmp_path: Path, table_type: str
-) -> None:
-    lake = build(spark, tmp_path, FLAT, table_type=table_type)
-    lake.ingest_each(
-        "rows",
-        lines({"op": "I", "id": 1, "at": 30, "name": "kept"}),
-        lines({"op": "D", "id": 2, "at": 40}, {"op": "D", "id": 1, "at": 20}),
-        lines({"op": "I", "id": 2, "at": 10, "name": "late"}),
-    )
-    assert lake.rows("rows", "id", "at", "name") == [(1, 30, "kept")]
-    lake.put("5.json", lines({"op": "I", "id": 2, "at": 50, "name": "again"}))
-    lake.ingest("rows")
-    assert lake.rows("rows", "id", "at", "name") == [(1, 30, "kept"), (2, 50, "again")]
-    assert "op" not in lake.columns("rows")
-    assert lake.quarantine("reason") == []
-
-
-@pytest.mark.parametrize("table_type", TYPES)
-def test_a_truncate_deletes_what_is_older_also_if_that_arrives_later(
-    spark: SparkSession, tmp_path: Path, table_type: str
-) -> None:
-    lake = build(spark, tmp_path, FLAT, table_type=table_type)
-    lake.ingest_each(
-        "rows",
-        lines({"op": "I", "id": 1, "at": 10}, {"op": "I", "id": 2, "at": 30}),
-        lines({"op": "T", "at": 20}),
-    )
-    assert lake.rows("rows", "id") == [(2,)]
-    lake.put("late.json", lines({"op": "I", "id": 3, "at": 15}, {"op": "I", "id": 4, "at": 25}))
-    lake.ingest("rows")
-    assert lake.rows("rows", "id") == [(2,), (4,)]
-    lake.put("all.json", lines({"op": "I", "id": 5, "at": 40}, {"op": "T", "at": 50}))
-    lake.ingest("rows")
-    assert lake.rows("rows", "id") == []
-
-
-def test_a_change_older_than_forgotten_deletes_goes_to_quarantine(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    lake = build(spark, tmp_path, {**FLAT, "keep_tombstones": 0})
-    lake.ingest_each(
-        "rows",
-        lines({"op": "I", "id": 1, "at": 5, "name": "present"}),
-        lines({"op": "D", "id": 2, "at": 40}),
-        lines({"op": "D", "id": 3, "at": 50}),  # the first delete is forgotten now
-    )
-    assert [row["key"] for row in Table(spark, tombstones_path(lake.lake)).read().collect()] == ["id=3"]
-    late = lines(
-        {"op": "I", "id": 2, "at": 10, "name": "may be deleted"},
-        {"op": "U", "id": 1, "at": 11, "name": "changed"},
-        {"op": "I", "id": 4, "at": 60, "name": "newer"},
-        {"op": "I", "id": 3, "at": 45, "name": "known to be deleted"},
-    )
-    lake.put("late.json", late)
-    lake.ingest("rows")
-    assert lake.rows("rows", "id", "name") == [(1, "changed"), (4, "newer")]
-    assert lake.quarantine("reason", "line") == [("late_change", 1)]
+from tests.fixtures.change_lake import (
+    DEBEZIUM,
+    FLAT,
+    TABLE_TYPES,
+    build_change_lake,
+    build_envelope,
+    write_lines,
+)
 
 
 def test_bad_rows_go_to_quarantine_and_good_ones_to_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, FLAT, schema_hints="at bigint")
+    lake = build_change_lake(spark, tmp_path, FLAT, schema_hints="at bigint")
     good = {"op": "I", "id": 1, "at": 1}
     bad: list[tuple[dict[str, Any], str]] = [
         ({"op": "X", "id": 2, "at": 2}, "unknown_change"),
@@ -115,29 +43,31 @@ def test_bad_rows_go_to_quarantine_and_good_ones_to_the_table(spark: SparkSessio
         ({"op": "I", "id": 5}, "missing_ordering"),
         ({"op": "I", "id": 6, "at": "noon"}, "unparsable"),
     ]
-    lake.put("a.json", lines(good, *(record for record, _ in bad)))
+    lake.put("a.json", write_lines(good, *(record for record, _ in bad)))
     lake.ingest("rows")
     assert lake.rows("rows", "id") == [(1,)]
     wanted = [(line, reason) for line, (_, reason) in enumerate(bad, 2)]
     assert lake.quarantine("line", "reason") == wanted
-    lake.put("b.json", lines({"op": "X", "id": 2, "at": 2}, {"op": "X", "id": 3, "at": 2}))
+    lake.put("b.json", write_lines({"op": "X", "id": 2, "at": 2}, {"op": "X", "id": 3, "at": 2}))
     lake.ingest("rows")
     assert ("object", "unknown_change") in lake.quarantine("level", "reason")
 
 
 def test_bad_envelopes_keep_their_text_in_quarantine(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM)
-    good = envelope(1, "insert", None, {"id": 1, "text": "a"})
-    unknown = envelope(2, "insert", None, {"id": 2}) | {"op": "q"}
-    rowless = envelope(3, "insert", None, None)
-    keyless = envelope(4, "delete", {"text": "a"}, None)
-    lacking = envelope(5, "update", None, {"id": 5, "text": "__debezium_unavailable_value"})
-    mixed = envelope(6, "insert", None, {"id": 6})
+    lake = build_change_lake(spark, tmp_path, DEBEZIUM)
+    good = build_envelope(1, "insert", None, {"id": 1, "text": "a"})
+    unknown = build_envelope(2, "insert", None, {"id": 2}) | {"op": "q"}
+    rowless = build_envelope(3, "insert", None, None)
+    keyless = build_envelope(4, "delete", {"text": "a"}, None)
+    lacking = build_envelope(5, "update", None, {"id": 5, "text": "__debezium_unavailable_value"})
+    mixed = build_envelope(6, "insert", None, {"id": 6})
     mixed["source"] = {"lsn": "0/16B3748"}
-    orderless = envelope(7, "insert", None, {"id": 7}) | {"source": {}}
-    unordered = envelope(8, "insert", None, {"id": 8}) | {"source": {"lsn": [1]}}
-    twice = lines(good).replace('"op": "c"', '"op": "c", "op": "d"')
-    text = lines(good, unknown, rowless, keyless, lacking, mixed, orderless, unordered) + twice + "{half\n"
+    orderless = build_envelope(7, "insert", None, {"id": 7}) | {"source": {}}
+    unordered = build_envelope(8, "insert", None, {"id": 8}) | {"source": {"lsn": [1]}}
+    twice = write_lines(good).replace('"op": "c"', '"op": "c", "op": "d"')
+    text = (
+        write_lines(good, unknown, rowless, keyless, lacking, mixed, orderless, unordered) + twice + "{half\n"
+    )
     lake.put("a.json", text)
     lake.ingest("rows")
     assert lake.rows("rows", "id", "text") == [(1, "a")]
@@ -160,21 +90,21 @@ def test_bad_envelopes_keep_their_text_in_quarantine(spark: SparkSession, tmp_pa
 
 
 def test_types_of_sequences_are_remembered(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, {**DEBEZIUM, "sequence": "source.lsn"})
-    lake.put("1.json", lines(envelope(1, "insert", None, {"id": 1})))
+    lake = build_change_lake(spark, tmp_path, {**DEBEZIUM, "sequence": "source.lsn"})
+    lake.put("1.json", write_lines(build_envelope(1, "insert", None, {"id": 1})))
     lake.ingest("rows")
-    other = envelope(2, "insert", None, {"id": 2}) | {"source": {"lsn": "two"}}
-    lake.put("2.json", lines(other, envelope(3, "insert", None, {"id": 3})))
+    other = build_envelope(2, "insert", None, {"id": 2}) | {"source": {"lsn": "two"}}
+    lake.put("2.json", write_lines(other, build_envelope(3, "insert", None, {"id": 3})))
     lake.ingest("rows")
     assert lake.rows("rows", "id") == [(1,), (3,)]
     assert lake.quarantine("reason") == [("bad_sequence",)]
 
 
 def test_envelopes_with_schemas_notices_and_other_tables(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, {**DEBEZIUM, "table": "shop.rows"})
-    with_schema = {"schema": {"type": "struct"}, "payload": envelope(1, "insert", None, {"id": 1})}
+    lake = build_change_lake(spark, tmp_path, {**DEBEZIUM, "table": "shop.rows"})
+    with_schema = {"schema": {"type": "struct"}, "payload": build_envelope(1, "insert", None, {"id": 1})}
     tombstone = {"schema": None, "payload": None}
-    other = envelope(2, "insert", None, {"id": 99})
+    other = build_envelope(2, "insert", None, {"id": 99})
     other["source"] = other["source"] | {"table": "people"}
     ddl = {
         "source": {"file": "f"},
@@ -183,47 +113,34 @@ def test_envelopes_with_schemas_notices_and_other_tables(spark: SparkSession, tm
         "tableChanges": [],
     }
     message = {"op": "m", "source": {"lsn": 4}, "message": {"prefix": "a", "content": "b"}}
-    lake.put("a.json", lines(with_schema, tombstone, None, other, ddl, message))
+    lake.put("a.json", write_lines(with_schema, tombstone, None, other, ddl, message))
     (result,) = lake.ingest("rows")
     assert lake.rows("rows", "id") == [(1,)]
     assert (result.rows, result.bad_rows) == (1, 0)
-    lake.put("b.json", lines(ddl, message))
+    lake.put("b.json", write_lines(ddl, message))
     (result,) = lake.ingest("rows")
     assert dict(result.skipped) == {"no_records": 1}
 
 
 def test_a_changed_key_deletes_the_old_row(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM)
+    lake = build_change_lake(spark, tmp_path, DEBEZIUM)
     lake.ingest_each(
         "rows",
-        lines(envelope(1, "insert", None, {"id": 1, "text": "a"})),
+        write_lines(build_envelope(1, "insert", None, {"id": 1, "text": "a"})),
         # With the default replica identity, the row before has only the old key.
-        lines(envelope(2, "update", {"id": 1, "text": None}, {"id": 2, "text": "a"})),
-        lines(envelope(1, "insert", None, {"id": 1, "text": "a"})),
+        write_lines(build_envelope(2, "update", {"id": 1, "text": None}, {"id": 2, "text": "a"})),
+        write_lines(build_envelope(1, "insert", None, {"id": 1, "text": "a"})),
     )
     assert lake.rows("rows", "id", "text") == [(2, "a")]
 
 
-def test_existing_rows_never_win_over_changes(spark: SparkSession, tmp_path: Path) -> None:
-    changes = {"preset": "dms", "sequence": "at"}
-    lake = build(spark, tmp_path, changes, path="**/*.json")
-    lake.ingest_each(
-        "rows",
-        lines({"Op": "U", "id": 1, "at": 5, "name": "changed"}, {"Op": "D", "id": 2, "at": 6}),
-    )
-    existing = [{"id": number, "at": 9, "name": "existing"} for number in (1, 2, 3)]
-    lake.put("full/LOAD00000001.json", lines(*existing))
-    lake.ingest("rows")
-    assert lake.rows("rows", "id", "name") == [(1, "changed"), (3, "existing")]
-
-
 def test_new_columns_of_rows_become_columns_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM)
+    lake = build_change_lake(spark, tmp_path, DEBEZIUM)
     lake.ingest_each(
         "rows",
-        lines(envelope(1, "delete", {"id": 7}, None)),
-        lines(envelope(2, "insert", None, {"id": 1, "price": 2})),
-        lines(envelope(3, "insert", None, {"id": 2, "price": 2.5, "größe": "M"})),
+        write_lines(build_envelope(1, "delete", {"id": 7}, None)),
+        write_lines(build_envelope(2, "insert", None, {"id": 1, "price": 2})),
+        write_lines(build_envelope(3, "insert", None, {"id": 2, "price": 2.5, "größe": "M"})),
     )
     assert lake.rows("rows", "id", "price", "grosse") == [(1, 2.0, None), (2, 2.5, "M")]
     own = {name for name in lake.columns("rows") if not name.startswith(("_hoodie_", "_headwater_"))}
@@ -231,9 +148,11 @@ def test_new_columns_of_rows_become_columns_of_the_table(spark: SparkSession, tm
 
 
 def test_numbers_keep_their_digits(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM, schema="id bigint, amount decimal(38,18), big decimal(38,0)")
+    lake = build_change_lake(
+        spark, tmp_path, DEBEZIUM, schema="id bigint, amount decimal(38,18), big decimal(38,0)"
+    )
     row = '{"id": 1, "amount": 12345678901234567890.123456789012345678, "big": 12345678901234567890123456789}'
-    lake.put("a.json", lines(envelope(1, "insert", None, "ROW")).replace('"ROW"', row))
+    lake.put("a.json", write_lines(build_envelope(1, "insert", None, "ROW")).replace('"ROW"', row))
     lake.ingest("rows")
     assert [(str(a), str(b)) for a, b in lake.rows("rows", "amount", "big")] == [
         ("12345678901234567890.123456789012345678", "12345678901234567890123456789")
@@ -242,16 +161,18 @@ def test_numbers_keep_their_digits(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_row_that_a_transform_leaves_out_is_deleted(spark: SparkSession, tmp_path: Path) -> None:
     sql = "select _headwater_source, id, at, upper(name) as name from input where state = 'open'"
-    lake = build(spark, tmp_path, FLAT, transform=[{"sql": sql}])
+    lake = build_change_lake(spark, tmp_path, FLAT, transform=[{"sql": sql}])
     one, two = {"id": 1, "at": 1, "name": "a"}, {"id": 2, "at": 1, "name": "b"}
     lake.ingest_each(
         "rows",
-        lines({"op": "I", "state": "open", **one}, {"op": "I", "state": "open", **two}),
-        lines({"op": "U", "state": "closed", **one, "at": 5}),
-        lines({"op": "U", "state": "open", **one, "at": 3}),
+        write_lines({"op": "I", "state": "open", **one}, {"op": "I", "state": "open", **two}),
+        write_lines({"op": "U", "state": "closed", **one, "at": 5}),
+        write_lines({"op": "U", "state": "open", **one, "at": 3}),
     )
     assert lake.rows("rows", "id", "name") == [(2, "B")]
-    lake.put("9.json", lines({"op": "D", "id": 2, "at": 9}, {"op": "U", "state": "open", **one, "at": 9}))
+    lake.put(
+        "9.json", write_lines({"op": "D", "id": 2, "at": 9}, {"op": "U", "state": "open", **one, "at": 9})
+    )
     lake.ingest("rows")
     assert lake.rows("rows", "id", "name") == [(1, "A")]
 
@@ -270,8 +191,8 @@ def test_a_row_that_a_transform_leaves_out_is_deleted(spark: SparkSession, tmp_p
 def test_transforms_that_no_delete_could_follow(
     spark: SparkSession, tmp_path: Path, sql: str, text: str
 ) -> None:
-    lake = build(spark, tmp_path, FLAT, transform=[{"sql": sql}])
-    lake.put("a.json", lines({"op": "I", "id": 1, "at": 1}))
+    lake = build_change_lake(spark, tmp_path, FLAT, transform=[{"sql": sql}])
+    lake.put("a.json", write_lines({"op": "I", "id": 1, "at": 1}))
     with pytest.raises(TransformError, match=text):
         lake.ingest("rows")
 
@@ -282,36 +203,36 @@ def test_checks_do_not_apply_to_deletes(spark: SparkSession, tmp_path: Path) -> 
         {"unique": "id", "on_failure": "fail"},
         {"range": {"column": "at", "max": 9}, "on_failure": "fail"},
     ]
-    lake = build(spark, tmp_path, FLAT, checks=checks)
+    lake = build_change_lake(spark, tmp_path, FLAT, checks=checks)
     lake.ingest_each(
         "rows",
-        lines({"op": "I", "id": 1, "at": 1, "name": "a"}, {"op": "I", "id": 2, "at": 1, "name": "b"}),
-        lines({"op": "U", "id": 1, "at": 2, "name": "c"}, {"op": "D", "id": 1, "at": 11}),
-        lines({"op": "U", "id": 2, "at": 2}, {"op": "U", "id": 2, "at": 3, "name": "d"}),
+        write_lines({"op": "I", "id": 1, "at": 1, "name": "a"}, {"op": "I", "id": 2, "at": 1, "name": "b"}),
+        write_lines({"op": "U", "id": 1, "at": 2, "name": "c"}, {"op": "D", "id": 1, "at": 11}),
+        write_lines({"op": "U", "id": 2, "at": 2}, {"op": "U", "id": 2, "at": 3, "name": "d"}),
     )
     assert lake.rows("rows", "id", "name") == [(2, "d")]
     assert lake.quarantine("reason") == [("failed_check",)]
 
 
-@pytest.mark.parametrize("table_type", TYPES)
+@pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_rows_move_between_partitions(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     index = {"type": "global_simple"}
-    lake = build(spark, tmp_path, FLAT, partition="shop", index=index, table_type=table_type)
+    lake = build_change_lake(spark, tmp_path, FLAT, partition="shop", index=index, table_type=table_type)
     lake.ingest_each(
         "rows",
-        lines({"op": "I", "id": 1, "at": 1, "shop": "a"}, {"op": "I", "id": 2, "at": 1, "shop": "a"}),
-        lines({"op": "U", "id": 1, "at": 3, "shop": "b"}, {"op": "D", "id": 2, "at": 3}),
-        lines({"op": "U", "id": 1, "at": 2, "shop": "c"}),
+        write_lines({"op": "I", "id": 1, "at": 1, "shop": "a"}, {"op": "I", "id": 2, "at": 1, "shop": "a"}),
+        write_lines({"op": "U", "id": 1, "at": 3, "shop": "b"}, {"op": "D", "id": 2, "at": 3}),
+        write_lines({"op": "U", "id": 1, "at": 2, "shop": "c"}),
     )
     assert lake.rows("rows", "id", "shop") == [(1, "b")]
 
 
 def test_the_change_log_has_deletes(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, FLAT, cdc="data_before_after")
+    lake = build_change_lake(spark, tmp_path, FLAT, cdc="data_before_after")
     lake.ingest_each(
         "rows",
-        lines({"op": "I", "id": 1, "at": 1}, {"op": "I", "id": 2, "at": 1}),
-        lines({"op": "D", "id": 1, "at": 2}, {"op": "U", "id": 2, "at": 3}),
+        write_lines({"op": "I", "id": 1, "at": 1}, {"op": "I", "id": 2, "at": 1}),
+        write_lines({"op": "D", "id": 1, "at": 2}, {"op": "U", "id": 2, "at": 3}),
     )
     commits = lake.table("rows").load_timeline().commits
     log = lake.table("rows").read_change_log("0", commits[-1].completed)
@@ -320,10 +241,13 @@ def test_the_change_log_has_deletes(spark: SparkSession, tmp_path: Path) -> None
 
 def test_a_sample_shows_rows_not_changes(spark: SparkSession, tmp_path: Path) -> None:
     sql = "select _headwater_source, id, upper(text) as text from input"
-    lake = build(spark, tmp_path, DEBEZIUM, transform=[{"sql": sql}])
+    lake = build_change_lake(spark, tmp_path, DEBEZIUM, transform=[{"sql": sql}])
     lake.put(
         "a.json",
-        lines(envelope(1, "insert", None, {"id": 1, "text": "a"}), envelope(2, "delete", {"id": 2}, None)),
+        write_lines(
+            build_envelope(1, "insert", None, {"id": 1, "text": "a"}),
+            build_envelope(2, "delete", {"id": 2}, None),
+        ),
     )
     report = try_transform(lake.app, {}, "rows", sample="a.json", limit=10, step=None)
     assert [step.rows for step in report.steps] == [({"id": 1, "text": "a"},), ({"id": 1, "text": "A"},)]
@@ -338,10 +262,15 @@ KEEP = "select * from input where id < 3"
 def test_deep_verification_compares_the_changes_of_each_file(
     spark: SparkSession, tmp_path: Path, table: dict[str, Any]
 ) -> None:
-    lake = build(spark, tmp_path, DEBEZIUM, **table)
-    rows = [envelope(at, "insert", None, {"id": at, "text": "a"}) for at in (1, 2, 3)]
-    lake.put("a.json", lines(*rows))
-    lake.put("b.json", lines(envelope(4, "delete", {"id": 1}, None), envelope(9, "delete", {"id": 7}, None)))
+    lake = build_change_lake(spark, tmp_path, DEBEZIUM, **table)
+    rows = [build_envelope(at, "insert", None, {"id": at, "text": "a"}) for at in (1, 2, 3)]
+    lake.put("a.json", write_lines(*rows))
+    lake.put(
+        "b.json",
+        write_lines(
+            build_envelope(4, "delete", {"id": 1}, None), build_envelope(9, "delete", {"id": 7}, None)
+        ),
+    )
     lake.ingest("rows")
     report = Verify(lake.app, deep=1).run(["rows"])
     assert report.is_complete
@@ -370,8 +299,8 @@ def test_deep_verification_compares_the_changes_of_each_file(
 
 
 def test_rows_are_not_written_past_the_changes(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, FLAT)
-    lake.put("a.json", lines({"op": "I", "id": 1, "at": 1}))
+    lake = build_change_lake(spark, tmp_path, FLAT)
+    lake.put("a.json", write_lines({"op": "I", "id": 1, "at": 1}))
     lake.ingest("rows")
     frame = spark.createDataFrame([(1, 2)], "id bigint, at bigint")
     with pytest.raises(UsageError, match="its rows are those of a database"):
@@ -379,11 +308,11 @@ def test_rows_are_not_written_past_the_changes(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_retry_applies_changes_that_are_known_now(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, FLAT)
+    lake = build_change_lake(spark, tmp_path, FLAT)
     lake.ingest_each(
         "rows",
-        lines({"op": "I", "id": 1, "at": 1, "name": "a"}, {"op": "M", "id": 1, "at": 2, "name": "b"}),
-        lines({"op": "I", "id": 2, "at": 3, "name": "c"}),
+        write_lines({"op": "I", "id": 1, "at": 1, "name": "a"}, {"op": "M", "id": 1, "at": 2, "name": "b"}),
+        write_lines({"op": "I", "id": 2, "at": 3, "name": "c"}),
     )
     assert lake.quarantine("reason") == [("unknown_change",)]
     lake.change("rows", changes={**FLAT, "update": ["U", "M"]})
@@ -396,8 +325,8 @@ def test_a_retry_applies_changes_that_are_known_now(spark: SparkSession, tmp_pat
 
 
 def test_another_order_is_another_table(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build(spark, tmp_path, FLAT)
-    lake.put("a.json", lines({"op": "I", "id": 1, "at": 1, "lsn": 5}))
+    lake = build_change_lake(spark, tmp_path, FLAT)
+    lake.put("a.json", write_lines({"op": "I", "id": 1, "at": 1, "lsn": 5}))
     lake.ingest("rows")
     lake.change("rows", changes={**FLAT, "sequence": "lsn"})
     with pytest.raises(TableMismatchError, match=r"changes\.sequence"):
@@ -417,7 +346,7 @@ def test_another_order_is_another_table(spark: SparkSession, tmp_path: Path) -> 
 def test_wrong_fields_are_errors(
     spark: SparkSession, tmp_path: Path, changes: dict[str, Any], text: str
 ) -> None:
-    lake = build(spark, tmp_path, {**FLAT, **changes})
-    lake.put("a.json", lines({"op": "I", "id": 1, "at": 1, "name": "a", "tags": [1]}))
+    lake = build_change_lake(spark, tmp_path, {**FLAT, **changes})
+    lake.put("a.json", write_lines({"op": "I", "id": 1, "at": 1, "name": "a", "tags": [1]}))
     with pytest.raises(ConfigError, match=re.escape(text)):
         lake.ingest("rows")
