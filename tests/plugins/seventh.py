@@ -115,11 +115,12 @@ def pytest_timeout_set_timer(item: Any, settings: Any) -> bool | None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What was left in the middle cannot always be torn down: Spark's session not after half an answer."""
+    """What is left in the middle can fail in any way: in the test, where py4j has half an answer and raises
+    its own error for the skip, and when it is torn down."""
     report = yield
-    if report.failed and call.when == "teardown" and item.config.stash.get(_IS_CUT, False):
+    if report.failed and item.config.stash.get(_IS_CUT, False):
         report.outcome = "skipped"
-        report.longrepr = (str(item.path), 0, f"torn down after {TRUNCATED}: {call.excinfo}")
+        report.longrepr = (str(item.path), 0, f"{call.when} failed after {TRUNCATED}: {call.excinfo}")
     return report
 
 
