@@ -31,13 +31,12 @@ from headwater.ingest.formats.envelopes.sequence import (
 def build_sequence(record: Column, schema: StructType, names: Sequence[str]) -> Column:
     """Build the text of the fields that order changes; empty if all are null. Absent columns are null."""
     types = {field.name: field.dataType for field in schema}
-    parts = [_encode(record.getField(name), types[name]) for name in names if name in types]
-    if not parts:
-        return F.lit("")
-    is_set = reduce(or_, (part.isNotNull() for part in parts))
-    return F.when(is_set, F.concat_ws(SEPARATOR, *(F.coalesce(part, F.lit("")) for part in parts))).otherwise(
-        ""
-    )
+    nothing = F.lit(None).cast(StringType())
+    # An absent column has its place, too: it may appear with a later object.
+    parts = [_encode(record.getField(name), types[name]) if name in types else nothing for name in names]
+    is_set = reduce(or_, (part.isNotNull() for part in parts), F.lit(False))
+    joined = F.concat_ws(SEPARATOR, *(F.coalesce(part, F.lit("")) for part in parts))
+    return F.when(is_set, joined).otherwise("")
 
 
 def has_control_character(record: Column, schema: StructType, names: Sequence[str]) -> Column:

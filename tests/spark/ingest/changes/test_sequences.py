@@ -40,7 +40,7 @@ def test_both_build_the_same_text(spark: SparkSession, kind: str, value: Any) ->
     names = ("v", "absent", "none", "w")
     found = frame.select(build_sequence(F.struct("*"), frame.schema, names).alias("text")).first()
     assert found is not None
-    assert found["text"] == join_sequence([value, None, 4])
+    assert found["text"] == join_sequence([value, None, None, 4])
 
 
 def test_shapes_and_characters(spark: SparkSession) -> None:
