@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType
 
@@ -20,13 +20,12 @@ from headwater.ingest.processing.change_marking import KIND, POSITION, ROW_KEY, 
 from headwater.ingest.processing.record_transform import RecordTransform, is_good
 from headwater.ingest.reading.bad_records import DETAILS, LATE_CHANGE, build_reason
 from headwater.ingest.reading.batch_read import BatchRead
+from headwater.ingest.writing.record_keys import keep_last
 from headwater.lake.options import DELETED
 from headwater.lake.table import Table
-from headwater.lake.transforms.columns import quote
 
 _PLACE = ("object_index", "row_number")
 _CARRIED = (KIND, POSITION, SHAPE, ROW_KEY)
-_RANK = "_headwater_rank"
 _ROUNDS = 2
 """Passes over a batch: a second one if the types of its sequences differ from each other."""
 
@@ -113,10 +112,8 @@ class ChangeProcessor:
 
     def select_last(self, rows: DataFrame) -> DataFrame:
         """Return the rows as the batch leaves them: of each key the last one, unless that is a delete."""
-        key = [quote(name) for name in self._config.record_key]
-        last = F.row_number().over(Window.partitionBy(*key).orderBy(F.desc(SEQUENCE)))
-        rows = rows.withColumn(_RANK, last).where((F.col(_RANK) == 1) & F.col(DELETED).isNull())
-        return rows.drop(_RANK, DELETED, SEQUENCE)
+        rows = keep_last(rows, self._config.record_key, (SEQUENCE,))
+        return rows.where(F.col(DELETED).isNull()).drop(DELETED, SEQUENCE)
 
     def replay(
         self, read: BatchRead, lineages: Sequence[ObjectLineage], shape: str, frames: list[DataFrame]

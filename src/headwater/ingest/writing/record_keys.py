@@ -25,12 +25,14 @@ def are_keys_unique(rows: DataFrame, record_key: Sequence[str], count: int) -> b
     return rows.select(F.col(f"`{record_key[0]}`")).distinct().count() == count
 
 
-def keep_last(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Keep one row per key: of the newest event, and there the last in its object.
+def keep_last(
+    rows: DataFrame, key: Sequence[str], order: Sequence[str] = (EVENT_TIME, OBJECT, ROW)
+) -> DataFrame:
+    """Keep one row per key: the last by `order`. Default: of the newest event, the last in its object.
 
     Without an ordering, Hudi keeps an arbitrary row of those in one commit.
     """
-    last_first = (F.desc(EVENT_TIME), F.desc(OBJECT), F.desc(ROW))
+    last_first = [F.desc(name) for name in order]
     of_key = Window.partitionBy(*(F.col(f"`{name}`") for name in key)).orderBy(*last_first)
     rank = "_headwater_rank"
     return rows.withColumn(rank, F.row_number().over(of_key)).where(F.col(rank) == 1).drop(rank)
