@@ -56,7 +56,7 @@ def build_commit(number: int) -> list[StoredEvent]:
 def build_scope(folders: str) -> Scope:
     """The rules of the table of the folders that begin so."""
     table = TableConfig(path=f"raw/{folders}*/**/*.json", format="json")
-    return Scope("landing", "", build_selector(table), find_beginnings(table))
+    return Scope("landing", "", build_selector(table), find_beginnings(table.path))
 
 
 def measure(commits: Sequence[list[StoredEvent]], scopes: Sequence[Scope]) -> float:

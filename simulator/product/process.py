@@ -26,7 +26,7 @@ from simulator.product.reconcile import SimulatedEventLog, SimulatedReconcile
 from simulator.scenario import Scenario
 
 _TABLE = TableConfig(path=("**",), format="text")
-_SCOPE = Scope(BUCKET, "", build_selector(_TABLE), find_beginnings(_TABLE))
+_SCOPE = Scope(BUCKET, "", build_selector(_TABLE), find_beginnings(_TABLE.path))
 _MAX_BYTES = 200
 
 

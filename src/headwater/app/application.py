@@ -1,7 +1,7 @@
 """`App`: wires objects from the configuration. The only module that knows every stage."""
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property, partial
@@ -10,7 +10,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headwater.app.lake_identity import build_identity
-from headwater.app.scope import build_scope, source_bucket, source_location
+from headwater.app.scope import (
+    build_scope,
+    build_sets,
+    source_bucket,
+    source_location,
+    source_provider,
+)
 from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
 from headwater.capture.quarantine_table import QuarantineTable
@@ -36,6 +42,9 @@ from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.record_source import RecordSource
 from headwater.ingest.rejects import QuarantineRejects
 from headwater.ingest.rows import HudiRows, RowParts
+from headwater.ingest.set_pipeline import SetPipeline
+from headwater.ingest.set_source import ListedSets
+from headwater.ingest.sets.planner import SetPlanner, SetRules
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
@@ -65,7 +74,7 @@ from headwater.lake.transforms.checking import read_secrets
 from headwater.medallion.pipeline import DerivedPipeline, TransformsAndChecks
 from headwater.observability.crash_points import crash_point
 from headwater.sources.object_store import ObjectStoreConfig
-from headwater.sources.registry import build_source
+from headwater.sources.registry import build_object_store, build_source
 
 
 def read_clock() -> datetime:
@@ -165,16 +174,18 @@ class App:
         tombstones = processor.changes.tombstones if processor.changes else None
         fold = FoldRules(mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge")
         contents = StoredContents(table, stores.events, fold)
-        rows = HudiRows(
-            name,
-            config,
-            table,
-            RowParts(source, contents, read_clock, tombstones),
-            adopts_rules=adopts_rules,
-        )
+        parts = RowParts(source, contents, read_clock, tombstones)
+        rows = HudiRows(name, config, table, parts, adopts_rules=adopts_rules)
         ports = Ports(
             events=stores.events.select(scope.full_beginnings),
-            objects=SparkObjects(name, table, records, rows.load_state, config.max_files_per_trigger),
+            objects=SparkObjects(
+                name,
+                table,
+                records,
+                rows.load_state,
+                config.max_files_per_trigger,
+                is_divisible=not config.complete_when,
+            ),
             rows=rows,
             rejects=QuarantineRejects(name, stores.quarantine, read_clock),
             build_ledger=partial(
@@ -185,7 +196,25 @@ class App:
         )
         policy = config.on_bad_object.model_dump(by_alias=True)
         rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
-        return TablePipeline(name, rules, ports)
+        if config.complete_when is None:
+            return TablePipeline(name, rules, ports)
+        planner = self._build_planner(name, config, lambda: rows.load_state().sets)
+        return SetPipeline(name, rules, ports, planner, rows, config.complete_when.max_shrink)
+
+    def _build_planner(self, name: str, config: TableConfig, load_sets: Callable[[], str]) -> SetPlanner:
+        """Build what decides about the sets of a table that has `complete_when`."""
+        settings, names = self.settings, build_sets(self.settings, name)
+        assert names is not None and config.complete_when is not None  # noqa: S101, PT018 - see above
+        provider = source_provider(settings)
+        listed = ListedSets(
+            build_source(settings.source),
+            build_object_store(self.build_store_config()),
+            (provider, source_bucket(settings)),
+            self.events.find_events,
+            load_sets,
+        )
+        rules = SetRules(config.complete_when, names, provider, keeps_history=config.history is not None)
+        return SetPlanner(rules, listed, read_clock)
 
     def _build_copy(self, name: str) -> LocalStates:
         return LocalStates(find_copy_file(find_state_folder(self.environ), str(self.settings.lake), name))

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from headwater.capture.captured_event import CapturedEvent
 from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.selection import build_selector, find_beginnings
+from headwater.ingest.sets.names import SetNames, build_set_names
 
 
 def source_provider(settings: Settings) -> str:
@@ -52,5 +54,18 @@ def build_scope(settings: Settings, name: str) -> Scope:
             f"table {name!r} is built from table {table.from_!r}, not from objects",
             hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
+    scope = _build_path_scope(settings, table)
+    return scope if table.complete_when is None else build_set_names(table, scope).widen(scope)
+
+
+def build_sets(settings: Settings, name: str) -> SetNames | None:
+    """Return the names of a table's sets; None for a table without them."""
+    table = settings.tables[name]
+    if table.complete_when is None:
+        return None
+    return build_set_names(table, _build_path_scope(settings, table))
+
+
+def _build_path_scope(settings: Settings, table: TableConfig) -> Scope:
     bucket, prefix = source_bucket(settings), settings.source.prefix
-    return Scope(bucket, prefix, build_selector(table), find_beginnings(table))
+    return Scope(bucket, prefix, build_selector(table), find_beginnings(table.path))

@@ -218,6 +218,13 @@ class Settings(Section):
     @model_validator(mode="after")
     def _check_clean_source(self) -> "Settings":
         source = self.source
+        sets = [name for name, table in self.tables.items() if table.complete_when is not None]
+        if source.clean_source != "off" and sets:
+            text = (
+                f"{source.clean_source!r} cannot be combined with `complete_when` (table {sets[0]}): "
+                "a set would seem to lose files. Allowed: off"
+            )
+            raise SectionError([(("source", "clean_source"), text)])
         if source.clean_source != "move":
             return self
         target, lake = str(source.clean_source_move_to), self.lake

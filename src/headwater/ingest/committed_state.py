@@ -20,6 +20,7 @@ from headwater.ingest.evolution.schema_history import (
     write_history,
 )
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
+from headwater.ingest.sets.progress import SETS_KEY
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table
 
@@ -33,7 +34,7 @@ class CommittedState:
     if it does: Hudi does not store the rule, and does not find rows written by another one.
 
     In a table of changes, `change_order` names the fields that order them, and `change_shape` are the types
-    of their values: see `ChangeRules` and `build_shape`.
+    of their values: see `ChangeRules` and `build_shape`. `sets` is the text of a `SetProgress`.
     """
 
     checkpoint: Position = BEGINNING
@@ -44,6 +45,7 @@ class CommittedState:
     buckets: str = ""
     change_order: str = ""
     change_shape: str = ""
+    sets: str = ""
 
     def to_metadata(self) -> dict[str, str]:
         """Return the commit metadata, with keys without the prefix."""
@@ -61,6 +63,8 @@ class CommittedState:
         if self.change_order:
             metadata["change_order"] = self.change_order
             metadata["change_shape"] = self.change_shape
+        if self.sets:
+            metadata[SETS_KEY] = self.sets
         return metadata
 
 
@@ -81,6 +85,7 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
             buckets=metadata.get("buckets", ""),
             change_order=metadata.get("change_order", ""),
             change_shape=metadata.get("change_shape", ""),
+            sets=metadata.get(SETS_KEY, ""),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise LakeError(

@@ -26,7 +26,10 @@ _SCHEMA_ROUNDS = 5
 
 
 class SparkObjects:
-    """See `headwater.ingest.ports.Objects`. `load_state` returns the table's columns."""
+    """See `headwater.ingest.ports.Objects`. `load_state` returns the table's columns.
+
+    `is_divisible`: a batch may be read in parts; a set of files is read as a whole.
+    """
 
     def __init__(
         self,
@@ -35,6 +38,8 @@ class SparkObjects:
         records: ProcessedRecords,
         load_state: Callable[[], CommittedState],
         max_objects: int,
+        *,
+        is_divisible: bool = True,
     ) -> None:
         self._name = name
         self._table = table
@@ -43,6 +48,7 @@ class SparkObjects:
         self._bad_parts = records.bad_parts
         self._load_state = load_state
         self._max_objects = self.most_objects = max_objects
+        self._is_divisible = is_divisible
         self._failing: tuple[BatchRead, bool] | None = None
 
     def read(self, decisions: Sequence[Decision], find_ingested: FindIngested, settle: Settle) -> BatchRead:
@@ -88,7 +94,7 @@ class SparkObjects:
             return False
         read, written = failing
         count = sum(outcome.status == "ingested" for _, outcome in read.outcomes)
-        if count > MAX_OBJECTS:
+        if count > MAX_OBJECTS and self._is_divisible:
             self.most_objects = min(self.most_objects, count) // 2
             _log.warning("table %s: batch failed; halving it: %s", self._name, error.message)
             return True

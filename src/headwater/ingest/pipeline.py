@@ -92,17 +92,24 @@ class TablePipeline(Generic[ReadT]):
     def _run_batch(self) -> BatchResult | None:
         started = time.monotonic()
         page = self._ports.events.read_after(self.position, self._ports.objects.most_objects)
-        if page.end == self.position and not page.events:
+        is_idle = page.end == self.position and not page.events
+        if is_idle and not self._is_due():
             self._save_due()
             return None
         self._ports.rows.check_backlog()
         with span("plan", events=len(page.events)):
             plan = self._plan(page)
+        if is_idle and not plan.decisions:
+            return None
         outcomes, committed = self._apply(plan)
         self._position = plan.batch.end
         self._save_due()
-        more = plan.batch.more or page.more
+        more = plan.batch.more or page.more or self._is_due()
         return self._build_result(plan, outcomes, committed, time.monotonic() - started, more)
+
+    def _is_due(self) -> bool:
+        """True if there is work without another event."""
+        return False
 
     def _plan(self, page: EventPage) -> BatchPlan:
         limits = Limits(self._ports.objects.most_objects, self._rules.max_bytes)
@@ -133,13 +140,16 @@ class TablePipeline(Generic[ReadT]):
 
     def _save_checkpoint(self) -> bool:
         try:
-            saved = self._ports.rows.write_checkpoint(self.position, self._ledger.build_metadata)
+            saved = self._ports.rows.write_checkpoint(self.position, self._build_metadata)
         except LakeError:
             self._forget()
             raise
         if saved:
             self._ledger.note_commit(self.position)
         return saved
+
+    def _build_metadata(self, outcomes: Sequence[ObjectOutcome] = ()) -> dict[str, str]:
+        return self._ledger.build_metadata(outcomes)
 
     def _forget(self) -> None:
         """Restart from the table's state, because a failed commit may be complete."""
@@ -155,9 +165,10 @@ class TablePipeline(Generic[ReadT]):
                 apply_policy(to_skip(decision), self._rules.on_bad_object)
                 for decision in plan.choose("skip", "retract")
             ]
-            outcomes = [*decided, *(outcome for _, outcome in read.outcomes)] if read else decided
+            kept, found = self._accept(read)
+            outcomes = [*decided, *found]
             self._check_available(outcomes)
-            self._write_rejects(read, outcomes)
+            self._write_rejects(kept, outcomes)
             # No error may occur between the commit and the new offset, or the batch would be repeated and
             # counted twice. A repeated batch decides about its objects again.
             self._resolve_quarantine(outcomes, plan.states)
@@ -165,7 +176,7 @@ class TablePipeline(Generic[ReadT]):
             outcomes = order_outcomes(outcomes)
             self._ports.reach("before_data_commit")
             started = time.monotonic()
-            committed = self._write(read, plan, outcomes)
+            committed = self._write(kept, plan, outcomes)
             self._commit_seconds = time.monotonic() - started
             self._ports.reach("after_data_commit")
         finally:
@@ -180,6 +191,10 @@ class TablePipeline(Generic[ReadT]):
         cleaned = find_cleaned(plan.decisions, plan.states)
         settle = partial(self._settle, cleaned=cleaned)
         return self._ports.objects.read(to_read, partial(self._find_ingested, plan), settle)
+
+    def _accept(self, read: ReadT | None) -> tuple[ReadT | None, Sequence[ObjectOutcome]]:
+        """Return what is written of the objects read, and their outcomes."""
+        return read, [outcome for _, outcome in read.outcomes] if read else []
 
     def _find_ingested(self, plan: BatchPlan, refs: Sequence[ObjectRef]) -> Mapping[ContentState, int]:
         if self._rules.fold.mirrors:
@@ -217,9 +232,8 @@ class TablePipeline(Generic[ReadT]):
     def _resolve_quarantine(
         self, outcomes: Sequence[ObjectOutcome], states: Mapping[str, LedgerEntry]
     ) -> None:
-        mirrors = self._rules.fold.mirrors
         resolved = {
-            find_resolved(outcome, states.get(outcome.stored.event.object_id), mirrors=mirrors)
+            find_resolved(outcome, states.get(outcome.stored.event.object_id), mirrors=self._needs_newest)
             for outcome in outcomes
         }
         # Content ingested by this batch stays, even if that made a request obsolete.
@@ -230,11 +244,16 @@ class TablePipeline(Generic[ReadT]):
         }
         self._ports.rejects.resolve({found for found in resolved if found}, written)
 
+    @property
+    def _needs_newest(self) -> bool:
+        """True if the table needs only the newest content of an object."""
+        return self._rules.fold.mirrors
+
     def _find_outdated(self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> list[Outdated]:
         return find_outdated(plan, outcomes, self._rules.fold)
 
     def _write(self, read: ReadT | None, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> bool:
-        metadata = {**self._ledger.build_metadata(outcomes), **build_counts(outcomes)}
+        metadata = {**self._build_metadata(outcomes), **build_counts(outcomes)}
         ids = {outcome.stored.event.object_id for outcome in outcomes}
         is_new = not any(plan.states[object_id].rows for object_id in ids & plan.states.keys())
         outdated = self._find_outdated(plan, outcomes)

@@ -22,6 +22,7 @@ from headwater.ingest.planning.outdated import Outdated
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
+from headwater.ingest.writing.set_rows import SetVersion
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.table import Table
@@ -114,6 +115,25 @@ class HudiRows:
             outdated_rows = self._contents.list_outdated_rows(outdated)
             committed = self._writer.write(
                 read, outdated_rows, {**state.to_metadata(), **metadata}, is_new=is_new
+            )
+        if committed:
+            self._state = state
+        return committed
+
+    def write_set(
+        self,
+        read: BatchRead | None,
+        version: SetVersion,
+        checkpoint: Position,
+        build_metadata: Callable[[int], Mapping[str, str]],
+    ) -> bool:
+        """See `SetRows`."""
+        with span("commit rows"), explained_read(self._name):
+            state = self._build_state(checkpoint)
+            if read and not self._source.is_provisional:
+                state = self._add_columns(state)
+            committed = self._writer.write_set(
+                read, version, lambda rows: {**state.to_metadata(), **build_metadata(rows)}
             )
         if committed:
             self._state = state

@@ -18,6 +18,7 @@ from headwater.ingest.committed_state import describe_buckets
 from headwater.ingest.lineage import SOURCE_KEY
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
 from headwater.ingest.processing.processor import explained_transforms
+from headwater.ingest.writing.difference import build_difference
 from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
 from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
@@ -27,7 +28,6 @@ from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.columns import quote
 from headwater.medallion.definition import build_definition
-from headwater.medallion.difference import build_difference
 from headwater.medallion.follow_state import FollowState, parse_follow_state
 from headwater.medallion.groups import (
     Before,

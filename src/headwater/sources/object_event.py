@@ -71,7 +71,12 @@ class ObjectEvent:
     @cached_property
     def object_id(self) -> str:
         """Return the identity of the object (provider, bucket, key), whatever its version."""
-        return _digest(self.provider, self.bucket, self.key)
+        return build_object_id(self.provider, self.bucket, self.key)
+
+
+def build_object_id(provider: str, bucket: str, key: str) -> str:
+    """Return the identity of an object, whatever its version."""
+    return _digest(provider, bucket, key)
 
 
 def name_version(version_id: str | None, etag: str | None) -> str:

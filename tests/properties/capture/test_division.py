@@ -29,7 +29,7 @@ kinds = st.sampled_from(["own", "own", "own", "foreign", "retract"])
 
 def build_scope(prefix: str, path: Sequence[str]) -> Scope:
     table = TableConfig(path=tuple(path), format="json")
-    return Scope("landing", prefix, build_selector(table), find_beginnings(table))
+    return Scope("landing", prefix, build_selector(table), find_beginnings(table.path))
 
 
 def build_commit(keys: Sequence[tuple[str, str]]) -> list[StoredEvent]:

@@ -29,4 +29,4 @@ def test_keys_of_a_table_begin_as_its_globs_do(path: str, key: str) -> None:
     table = TableConfig(path=path, format="json")
     is_own = build_selector(table)(key) is None
     assert is_own == any(matches(pattern, key) for pattern in compile_globs([path]))
-    assert not is_own or key.startswith(find_beginnings(table))
+    assert not is_own or key.startswith(find_beginnings(table.path))

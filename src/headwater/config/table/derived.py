@@ -17,6 +17,8 @@ _OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
 _OF_MERGING = (
     "ordering",
     "changes",
+    "complete_when",
+    "history",
     "operation",
     "merge_mode",
     "partial_updates",

@@ -20,11 +20,14 @@ from headwater.config.hudi.table_sections import (
 from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, TextMap
 from headwater.config.table.changes import ChangesConfig
+from headwater.config.table.file_sets import CompleteWhen
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 Refresh = Literal["changes", "changed_keys", "full"]
 SchemaEvolutionMode = Literal["add_new_columns", "rescue", "fail_on_new_columns", "none"]
 RESCUED_DATA_COLUMN = "_rescued_data"
+VALIDITY = ("valid_from", "valid_to", "is_current")
+"""The columns of `history: scd2`."""
 
 KeyProblem = tuple[tuple[str, ...], str]
 
@@ -109,6 +112,16 @@ class TableFields(Section):
         None,
         description="Apply records as changes of a database's rows, so that the table equals the database's "
         "(merge).",
+    )
+    complete_when: CompleteWhen | None = Field(
+        None,
+        description="The files below one folder are a set, such as a full dump: the table becomes equal to "
+        "the newest complete set, in one commit of the differences (merge).",
+    )
+    history: Literal["scd2"] | None = Field(
+        None,
+        description="Keep every version of a row, from set to set, with `valid_from`, `valid_to` and "
+        "`is_current` (complete_when).",
     )
     partition: FieldNames = Field((), description="Partition fields.")
     partition_style: Annotated[

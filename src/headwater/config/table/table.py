@@ -12,6 +12,7 @@ from headwater.config.table.change_problems import iter_change_problems
 from headwater.config.table.column_types import iter_column_type_problems
 from headwater.config.table.derived import iter_derived_problems
 from headwater.config.table.fields import TableFields
+from headwater.config.table.file_set_problems import iter_file_set_problems
 from headwater.config.table.patterns import iter_pattern_problems
 from headwater.config.table.schema import iter_schema_problems
 from headwater.config.table.typed_options import iter_typed_problems
@@ -27,7 +28,7 @@ class TableConfig(TableFields):
         problems = [*iter_derived_problems(self)]
         if self.from_ is None:
             problems += [*self._format_problems(), *self._mode_problems(), *iter_pattern_problems(self)]
-            problems = problems or [*iter_change_problems(self)]
+            problems = problems or [*iter_change_problems(self), *iter_file_set_problems(self)]
         problems += [
             *self._name_problems(),
             *self._hoodie_problems(),

@@ -20,7 +20,14 @@ Reason = Literal[
     "filtered",
     "cleaned",
     "tagged",
+    "set_open",
+    "set_superseded",
+    "set_end",
+    "not_in_manifest",
 ]
+"""Why nothing is read. Of a file of a set (see `ingest.sets`): the set is not complete yet, a newer one is in
+the table, the file is a marker or a manifest, or the manifest does not list it.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ def compile_globs(paths: Sequence[str]) -> list[re.Pattern[str]]:
     return [re.compile(pattern) for pattern in glob.translate(list(paths), flags=_GLOB_FLAGS)[0]]
 
 
-def find_beginnings(table: TableConfig) -> tuple[str, ...]:
-    """Return texts of which one begins each key of the table, below the source's prefix; one may be empty."""
-    return tuple({_NOT_LITERAL.split(path, 1)[0] for path in table.path})
+def find_beginnings(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return texts of which one begins each key that a glob matches; one may be empty."""
+    return tuple({_NOT_LITERAL.split(path, 1)[0] for path in paths})
 
 
 def matches(pattern: re.Pattern[str], key: str) -> bool:

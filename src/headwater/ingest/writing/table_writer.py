@@ -1,6 +1,6 @@
 """Writes one batch to its data table: new and retracted rows, with the checkpoint, in one commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -31,6 +31,7 @@ from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.index_choice import IndexChoice
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
 from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
+from headwater.ingest.writing.set_rows import VALID_FROM, SetDifference, SetVersion
 from headwater.lake.executors import count_cores
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
@@ -63,6 +64,8 @@ class TableWriter:
             return ()
         if self._config.filter_duplicates:
             return self._config.record_key
+        if self._config.history is not None:
+            return (*self._config.record_key, VALID_FROM)
         by_mode = {"merge": self._config.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
         return by_mode[self._config.effective_mode]
 
@@ -135,6 +138,38 @@ class TableWriter:
         if metadata or not rows.isEmpty():
             options = replace(self.build_options(), operation="delete", commit_metadata=metadata)
             self._table.write(rows.select(*options.list_delete_columns(rows.columns)), options)
+
+    def write_set(
+        self,
+        read: BatchRead | None,
+        version: SetVersion,
+        build_metadata: Callable[[int], Mapping[str, str]],
+    ) -> bool:
+        """Commit the difference between the table and the rows of a set; return False if neither has rows.
+
+        `build_metadata` is called with the number of keys in the set. Raises `LakeError`.
+        """
+        stored = self._table.read() if self._table.load_timeline().has_commits() else None
+        rows = self._build_rows(read) if read else None
+        if rows is None:
+            if stored is None:
+                return False
+            rows = stored.drop(*(name for name in stored.columns if name.startswith("_hoodie_"))).limit(0)
+        with SetDifference(self._config, self._set_identity, rows, stored, version) as difference:
+            metadata = build_metadata(difference.keys)
+            if difference.rows is None:
+                self.write_checkpoint(metadata)
+            else:
+                is_new = stored is None
+                self._commit(
+                    difference.rows, metadata, unique_keys=True, is_retraction=not is_new, insert=is_new
+                )
+        return True
+
+    @property
+    def _set_identity(self) -> tuple[str, ...]:
+        """Columns that identify a row of a set: with history, the table has several versions of it."""
+        return tuple(name for name in self.identity if name != VALID_FROM)
 
     def write_frame(self, frame: DataFrame, metadata: Mapping[str, str]) -> None:
         """Upsert rows and delete those marked by `DELETED`; all keys are distinct. Raises `LakeError`."""
@@ -233,6 +268,8 @@ class TableWriter:
         )
 
     def _list_ordering(self) -> tuple[str, ...]:
+        if self._config.complete_when is not None:
+            return ()  # the newest set wins, whatever its rows say
         return (SEQUENCE,) if self._config.changes else self._config.ordering or (EVENT_TIME,)
 
     def _commit(

@@ -16,7 +16,7 @@ END = Position(COMPLETED)
 
 def scope(prefix="", **table):
     config = TableConfig(**{"path": "a/*.json", **table})
-    return Scope("landing", prefix, build_selector(config), find_beginnings(config))
+    return Scope("landing", prefix, build_selector(config), find_beginnings(config.path))
 
 
 def page_of(events):

@@ -1,6 +1,6 @@
 """Computes the rows to write so that a table changes from one set of rows to another."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -10,26 +10,44 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from headwater.ingest.columns.conforming import conform_frame
 from headwater.lake.options import DELETED
 
+# All digits, and nulls: two values are only equal if their texts are.
+_JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
 
-def build_difference(new: DataFrame, old: DataFrame | None, identity: Sequence[str]) -> DataFrame:
+
+def build_difference(
+    new: DataFrame, old: DataFrame | None, identity: Sequence[str], ignored: Collection[str] = ()
+) -> DataFrame:
     """Return new and changed rows of `new`, and rows of `old` without a successor, marked as deleted.
 
     `identity` are the key columns, unique in `new`. The result has the columns of both; a column that one
-    side lacks is null there.
+    side lacks is null there. A row that differs only in `ignored` columns is unchanged.
     """
     if old is None:
         return new.withColumn(DELETED, F.lit(None).cast("boolean"))
-    old = old.drop(*(name for name in old.columns if name.startswith("_hoodie_")), DELETED)
-    old = conform_frame(old, new.schema)
-    new = conform_frame(new, old.schema)
-    changed = _subtract(new, old, new.columns) if _are_comparable(new.schema) else new
-    deleted = _subtract(old, new, identity)
+    new, old = align(new, old)
+    changed = subtract_equal(new, old, ignored)
+    deleted = subtract(old, new, identity)
     return changed.withColumn(DELETED, F.lit(None).cast("boolean")).unionByName(
         deleted.withColumn(DELETED, F.when(F.lit(True), F.lit(True)))
     )
 
 
-def _subtract(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFrame:
+def align(new: DataFrame, old: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Return both with the data columns of both; a column that one side lacks is null there."""
+    old = old.drop(*(name for name in old.columns if name.startswith("_hoodie_")), DELETED)
+    old = conform_frame(old, new.schema)
+    return conform_frame(new, old.schema), old
+
+
+def subtract_equal(new: DataFrame, old: DataFrame, ignored: Collection[str] = ()) -> DataFrame:
+    """Return the rows of `new` without an equal row in `old`, whatever the `ignored` columns.
+
+    Both have the same columns.
+    """
+    return subtract(new, old, [name for name in new.columns if name not in ignored])
+
+
+def subtract(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return the rows without an equal row in `others` on these columns; null equals null."""
     renamed = others.select(*(_at(others, name).alias(f"_other_{at}") for at, name in enumerate(names)))
     same: list[Column] = [_at(rows, name).eqNullSafe(F.col(f"_other_{at}")) for at, name in enumerate(names)]
@@ -38,22 +56,12 @@ def _subtract(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataF
 
 def _at(frame: DataFrame, name: str) -> Column:
     """Return a comparable form of a column, because Spark cannot compare maps."""
-    value = F.col(f"`{name}`")
-    return F.array_sort(F.map_entries(value)) if isinstance(frame.schema[name].dataType, MapType) else value
-
-
-def _are_comparable(schema: StructType) -> bool:
-    """True if maps occur only as top-level columns."""
-    inner = [
-        part
-        for field in schema
-        for part in (
-            (field.dataType.keyType, field.dataType.valueType)
-            if isinstance(field.dataType, MapType)
-            else (field.dataType,)
-        )
-    ]
-    return not any(_has_map(part) for part in inner)
+    value, kind = F.col(f"`{name}`"), frame.schema[name].dataType
+    if not _has_map(kind):
+        return value
+    if isinstance(kind, MapType) and not (_has_map(kind.keyType) or _has_map(kind.valueType)):
+        return F.array_sort(F.map_entries(value))
+    return F.to_json(F.struct(value), _JSON_OPTIONS)
 
 
 def _has_map(kind: DataType) -> bool:

@@ -1,0 +1,56 @@
+"""`ListedSets`: the files of a table's sets in the source, and its progress in its commits."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from headwater.capture.stored_event import StoredEvent
+from headwater.errors import LakeError
+from headwater.ingest.sets.manifest import MAX_MANIFEST_BYTES
+from headwater.ingest.sets.progress import SetProgress, parse_progress
+from headwater.sources.lister import ListedObject
+from headwater.sources.object_store import ObjectRef, ObjectStore
+from headwater.sources.source import Source
+
+FindEvents = Callable[[Collection[str]], Mapping[str, StoredEvent]]
+
+
+class ListedSets:
+    """See `SetSource`. `provider` and `bucket` are those of the source in the lake."""
+
+    def __init__(
+        self,
+        source: Source,
+        store: ObjectStore,
+        address: tuple[str, str],
+        find_events: FindEvents,
+        load_sets: Callable[[], str],
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._provider, self._bucket = address
+        self._find_events = find_events
+        self._load_sets = load_sets
+
+    def list_files(self, name: str) -> Iterator[ListedObject]:
+        """See `SetSource`."""
+        with self._source.open_lister(lambda: None) as lister:
+            yield from lister.iter_objects(name)
+
+    def read_manifest(self, found: ListedObject) -> bytes:
+        """See `SetSource`."""
+        ref = ObjectRef(self._provider, self._bucket, found.key, etag=found.etag, size=found.size)
+        return self._store.read(ref, MAX_MANIFEST_BYTES).data
+
+    def find_events(self, event_ids: Collection[str]) -> Mapping[str, StoredEvent]:
+        """See `SetSource`."""
+        return self._find_events(event_ids)
+
+    def load_progress(self) -> SetProgress:
+        """See `SetSource`."""
+        text = self._load_sets()
+        try:
+            return parse_progress(text)
+        except (ValueError, TypeError) as error:
+            raise LakeError(
+                f"cannot parse the sets in the newest commit of the table: {error!r}",
+                hint="run `headwater table NAME commits --json` to see which release made the commit",
+            ) from error

@@ -1,0 +1,51 @@
+"""`SetProgress`: the set that a table has applied, and those that are open, in its commit metadata. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+
+from headwater.ingest.sets.names import order_name
+
+SETS_KEY = "sets"
+"""Commit metadata key."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetProgress:
+    """`applied` is the name of the newest set in the table, empty before the first. Its `time` is in ISO
+    format, and `rows` is the number of its keys. `keeps_missing`: some of its records are in quarantine, so
+    that rows which it lacks stay in the table.
+
+    `open` says what each newer set lacks, by name.
+    """
+
+    applied: str = ""
+    time: str = ""
+    rows: int = 0
+    keeps_missing: bool = False
+    open: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def applied_at(self) -> datetime | None:
+        """Return the time of the applied set."""
+        return datetime.fromisoformat(self.time) if self.time else None
+
+    def apply(self, name: str, time: datetime, *, keeps_missing: bool) -> "SetProgress":
+        """Return the progress after the set was applied: older ones are not needed any more."""
+        first = order_name(name)
+        newer = {other: why for other, why in self.open.items() if order_name(other) > first}
+        return replace(self, applied=name, time=time.isoformat(), keeps_missing=keeps_missing, open=newer)
+
+    def hold(self, name: str, why: str) -> "SetProgress":
+        """Return the progress with the set as an open one."""
+        return replace(self, open={**self.open, name: why})
+
+    def to_metadata(self) -> dict[str, str]:
+        """Return the commit metadata."""
+        return {SETS_KEY: json.dumps(asdict(self), sort_keys=True)}
+
+
+def parse_progress(text: str) -> SetProgress:
+    """Parse the value of `SetProgress.to_metadata`; empty for a table without a set. Raises `ValueError`."""
+    return SetProgress(**json.loads(text)) if text else SetProgress()
