@@ -8,14 +8,16 @@ from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
 from headwater.app.lineage.following import Following, read_following
-from headwater.app.scope import build_scope, source_bucket
+from headwater.app.scope import build_scope, build_sets, source_bucket
 from headwater.capture.position import BEGINNING, Position, build_position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
 from headwater.errors import SourceError
+from headwater.ingest.planning.outcome import CHECKPOINT
 from headwater.ingest.planning.plan import Scope
+from headwater.ingest.sets.progress import SETS_KEY, parse_progress
 from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -41,6 +43,16 @@ class TableLag:
 
 
 @dataclass(frozen=True, slots=True)
+class SetStatus:
+    """The sets of files of a table: the folder of the one in the table, empty before the first, and what each
+    newer one lacks, by folder.
+    """
+
+    applied: str
+    open: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class TableStatus:
     """One data table. `commits` are those of the active timeline; `checkpoint` is an offset in the events
     table, None before the first commit.
@@ -48,7 +60,7 @@ class TableStatus:
     `lag_events` are events of the table's keys behind the checkpoint; `lag_seconds` is the age of the oldest
     of them, 0 when there is none. For a derived table, `follows` names its source, and `checkpoint` is when
     the last consumed commit of that source completed. `lag_commits` counts the later ones. `failure` is the
-    current batch error in an active run.
+    current batch error in an active run. `sets` is None for a table without sets of files.
     """
 
     rows: int
@@ -60,6 +72,7 @@ class TableStatus:
     follows: str | None = None
     lag_commits: int = 0
     failure: str = ""
+    sets: SetStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +206,20 @@ class StatusReader:
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=lag.count,
             lag_seconds=lag.seconds,
+            sets=self.read_sets(name),
+        )
+
+    def read_sets(self, name: str) -> SetStatus | None:
+        """Return the sets of files of one table; None for a table without them."""
+        names = build_sets(self._settings, name) if name in self._settings.object_tables else None
+        if names is None:
+            return None
+        reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
+        metadata = (reader.find_metadata(CHECKPOINT) if reader.exists() else None) or {}
+        progress = parse_progress(metadata.get(SETS_KEY, ""))
+        return SetStatus(
+            names.show(progress.applied) if progress.applied else "",
+            {names.show(name): why for name, why in progress.open.items()},
         )
 
     def _measure(self, name: str, reader: SnapshotReader, events: SnapshotReader | None) -> TableLag:

@@ -73,6 +73,11 @@ def render_status(found: "Status") -> None:
             f"failing since {note.failing_since}: {note.error}" if note.error else (f"synced {note.sent_at}")
         )
         render_text(f"catalog     {note.catalog}: {note.table}: {state}")
+    for name, table in found.tables.items():
+        if table.sets is not None:
+            render_text(f"sets        {name}: {table.sets.applied or 'none'} is in the table")
+            for folder, why in table.sets.open.items():
+                render_text(f"open set    {name}: {folder}: {why}")
     levels = ("messages", "objects", "records")
     counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
     render_text(f"quarantine  {counts}")

@@ -25,7 +25,9 @@ def to_skip(decision: Decision) -> ObjectOutcome:
     reason, stored = decision.reason or "", decision.stored
     status: OutcomeStatus = "superseded" if reason in ("superseded", "already_ingested") else "skipped"
     version, etag = stored.event.version, stored.event.etag or ""
-    return ObjectOutcome(stored, status, reason, version=version, etag=etag, kept=decision.kept)
+    return ObjectOutcome(
+        stored, status, reason, decision.detail, version=version, etag=etag, kept=decision.kept
+    )
 
 
 def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors: bool) -> ObjectOutcome:

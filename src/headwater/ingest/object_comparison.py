@@ -33,7 +33,9 @@ from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.reading.object_reader import scan_records
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.record_source import RecordSource
+from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.local_frames import build_frame
+from headwater.lake.options import DELETED
 from headwater.lake.table import Table
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import ObjectEvent
@@ -45,6 +47,7 @@ _WANTED_SCHEMA = (
     .add("wanted_object", StringType())
     .add("wanted_version", StringType())
 )
+_PLACE_SCHEMA = StructType().add("at", IntegerType()).add("address", StringType())
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -172,6 +175,47 @@ class ObjectComparison:
         )
         is_same = (F.col(OBJECT) == F.col("wanted_object")) & (F.col(VERSION) == F.col("wanted_version"))
         return hashed.join(F.broadcast(wanted), on=is_same, how="inner").select("at", "write", "hash")
+
+
+class SetComparison(ObjectComparison):
+    """Compares a whole set of files: its rows need not come from its own files, as equal ones are not written
+    again.
+    """
+
+    def __init__(self, compared: ComparedTable, *, keeps_missing: bool) -> None:
+        super().__init__(compared)
+        self._keeps_missing = keeps_missing
+
+    def _count_differences(
+        self, frame: DataFrame, objects: Sequence[tuple[ListedObject, LedgerEntry]]
+    ) -> list[Row]:
+        """Return rows as the base class does; the first object has the `foreign` rows of the table."""
+        compared = self._compared
+        outcomes = tuple(
+            (at, ObjectOutcome(_to_event(*found), "ingested", version=found[1].version, rows=1))
+            for at, found in enumerate(objects)
+        )
+        writer = TableWriter(compared.name, compared.config, compared.table)
+        different = writer.compare_set(BatchRead(frame, outcomes, ()))
+        addresses = [(at, build_uri(e.provider, e.bucket, e.key)) for at, (_, e) in enumerate(objects)]
+        places = build_frame(frame.sparkSession, addresses, _PLACE_SCHEMA)
+        is_good = F.col("outcome").isNull() & F.col("corrupt").isNull()
+        read = frame.where(is_good).groupBy(F.col("object_index").alias("at")).agg(F.count("*").alias("read"))
+        is_foreign = F.col(DELETED).isNotNull()
+        lost = different.where(~is_foreign).join(F.broadcast(places), on=F.col(OBJECT) == F.col("address"))
+        counts = lost.groupBy("at").agg(F.count("*").alias("lost"))
+        foreign = 0 if self._keeps_missing else different.where(is_foreign).count()
+        return (
+            read.join(counts, on="at", how="left")
+            .select(
+                "at",
+                "read",
+                F.col("read").alias("stored"),
+                F.coalesce("lost", F.lit(0)).alias("lost"),
+                F.when(F.col("at") == 0, F.lit(foreign)).otherwise(F.lit(0)).alias("foreign"),
+            )
+            .collect()
+        )
 
 
 def _count_each_row(read: DataFrame, stored: DataFrame) -> DataFrame:

@@ -1,5 +1,6 @@
 """`SetPipeline`: one data table that is equal to the newest complete set of files."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -12,10 +13,12 @@ from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan, Limits, take_batch
 from headwater.ingest.ports import ObjectsRead, Ports
-from headwater.ingest.sets.planner import SMALL_SET, ChosenSet, SetPlan, SetPlanner
-from headwater.ingest.sets.progress import SetProgress
+from headwater.ingest.sets.planner import ChosenSet, SetPlan, SetPlanner
+from headwater.ingest.sets.progress import SMALL_SET, SetProgress
 from headwater.ingest.writing.set_rows import SetVersion
 from headwater.sources.object_event import is_same_etag
+
+_log = logging.getLogger(__name__)
 
 ReadT = TypeVar("ReadT", bound=ObjectsRead)
 _ReadT_contra = TypeVar("_ReadT_contra", bound=ObjectsRead, contravariant=True)
@@ -63,7 +66,11 @@ class SetPipeline(TablePipeline[ReadT]):
     def _plan(self, page: EventPage) -> BatchPlan:
         limits = Limits(self._ports.objects.most_objects, self._rules.max_bytes)
         batch = take_batch(page, self._rules.scope, limits)
+        known = self._planner.progress.open
         self._plan_of_sets = found = self._planner.plan(batch.events, self._ledger.find_states)
+        for name, why in found.progress.open.items():
+            if known.get(name) != why:
+                _log.info("table %s: set %s is not complete: %s", self.name, name, why)
         if not found.decisions:
             self._planner.note(found.progress)
         return BatchPlan(batch, found.decisions, found.states)
@@ -98,8 +105,14 @@ class SetPipeline(TablePipeline[ReadT]):
 
     def _hold(self, chosen: ChosenSet, why: str) -> None:
         """Leave the table as it is: the set stays open until a user accepts it."""
-        held = self._plan_of_sets.progress.hold(chosen.name, f"{SMALL_SET}: {why}")
+        held = self._plan_of_sets.progress.hold(chosen.name, why)
         self._planner.note_held(chosen.name)
+        _log.warning(
+            "table %s: set %s is held back in quarantine: %s; accept it with `headwater quarantine retry`",
+            self.name,
+            chosen.name,
+            why,
+        )
         self._plan_of_sets = replace(self._plan_of_sets, chosen=None, progress=held)
 
     def _check_unchanged(self, chosen: ChosenSet, outcome: ObjectOutcome) -> None:
@@ -132,6 +145,7 @@ class SetPipeline(TablePipeline[ReadT]):
             self._forget()
             raise
         self._planner.note(progress)
+        _log.info("table %s: set %s is in the table: %d rows", self.name, progress.applied, progress.rows)
         self._ledger.record(outcomes)
         if committed:
             self._ledger.note_commit(plan.batch.end)

@@ -58,6 +58,7 @@ GaugeName = Literal[
     "in_flight_ratio",
     "lag_events",
     "lag_seconds",
+    "sets_open",
     "index_lag_seconds",
     "searches_open",
     "index_divergence_rows",
@@ -206,6 +207,9 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
     ),
     "lag_seconds": MetricDefinition(
         "Age of the oldest of these events or commits; 0 when there is none.", "seconds", _TABLE
+    ),
+    "sets_open": MetricDefinition(
+        "Sets of files that are newer than the one in the table: incomplete, or held back.", "sets", _TABLE
     ),
     "index_lag_seconds": MetricDefinition(
         "Time since the search index was last known to contain everything in the lake.", "seconds"

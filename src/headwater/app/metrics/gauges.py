@@ -55,7 +55,7 @@ class GaugeLoop(BackgroundLoop):
         reader = StatusReader(settings, options, read_clock())
         for name in self._tables:
             try:
-                lag = reader.read_lag(name)
+                lag, sets = reader.read_lag(name), reader.read_sets(name)
             except HeadwaterError as error:
                 self._note_failure(name, error)
                 metrics.set("lag_events", math.nan, table=name)
@@ -66,6 +66,8 @@ class GaugeLoop(BackgroundLoop):
                     self.part.note("running")
                 metrics.set("lag_events", lag.count, table=name)
                 metrics.set("lag_seconds", lag.seconds, table=name)
+                if sets is not None:
+                    metrics.set("sets_open", len(sets.open), table=name)
 
     def _note_failure(self, table: str, error: HeadwaterError) -> None:
         """Log a failure once, until the next success."""

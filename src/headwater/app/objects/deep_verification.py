@@ -4,10 +4,12 @@ from datetime import datetime
 
 from headwater.app.application import App
 from headwater.app.objects.streams import build_rules
+from headwater.app.scope import build_sets
 from headwater.ingest.committed_state import parse_committed_state
-from headwater.ingest.object_comparison import ComparedTable, ObjectComparison
+from headwater.ingest.object_comparison import ComparedTable, ObjectComparison, SetComparison
 from headwater.ingest.planning.verification import DeepCounts, Finding, is_in_sample, judge_compared
 from headwater.ingest.record_source import RecordSource
+from headwater.ingest.sets.progress import parse_progress
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
@@ -25,8 +27,13 @@ class DeepVerification:
         state = parse_committed_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
         store = app.build_store_config()
         records = RecordSource(app.spark, name, config, store, store.scheme)
-        self._comparison = ObjectComparison(
-            ComparedTable(name, config, table, records, state, app.build_processor(name, config))
+        compared = ComparedTable(name, config, table, records, state, app.build_processor(name, config))
+        self._sets = build_sets(settings, name)
+        self._progress = parse_progress(state.sets)
+        self._comparison = (
+            ObjectComparison(compared)
+            if self._sets is None
+            else SetComparison(compared, keeps_missing=self._progress.keeps_missing)
         )
         self._rules = build_rules(config)
         self._counts = counts
@@ -41,6 +48,8 @@ class DeepVerification:
             return [finding]
         self._batch.append(finding)
         self._batch_bytes += finding.present.size if finding.present else 0
+        if self._sets is not None:
+            return []  # a set is compared as a whole
         is_full = len(self._batch) >= _OBJECTS_A_BATCH or self._batch_bytes >= _BYTES_A_BATCH
         return self.finish() if is_full else []
 
@@ -51,7 +60,10 @@ class DeepVerification:
 
     def _is_wanted(self, finding: Finding) -> bool:
         is_there = finding.kind == "ingested" and finding.present is not None and finding.entry is not None
-        return is_there and is_in_sample(finding.key, self._one_in, self._seed)
+        if self._sets is None:
+            return is_there and is_in_sample(finding.key, self._one_in, self._seed)
+        found = self._sets.find(finding.key)
+        return is_there and found is not None and found[0] == self._progress.applied
 
     def _compare(self, batch: list[Finding]) -> list[Finding]:
         objects = [(found.present, found.entry) for found in batch if found.present and found.entry]

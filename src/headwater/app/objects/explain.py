@@ -6,15 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, source_bucket, source_provider
+from headwater.app.scope import build_scope, build_sets, source_bucket, source_provider
 from headwater.capture.position import parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
+from headwater.ingest.committed_state import parse_committed_state
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.outcome import CHECKPOINT
+from headwater.ingest.sets.progress import parse_progress
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -46,12 +49,14 @@ class TableDecision:
 @dataclass(frozen=True, slots=True)
 class TableView:
     """How one table sees the object. `filtered_by` names the rule that excludes it; then all else is empty.
-    `rows` are those in the table now, by version."""
+    `rows` are those in the table now, by version. `place` says whether the object waits for its set of files,
+    or is not needed, and why."""
 
     filtered_by: str | None
     state: LedgerEntry | None = None
     rows: Mapping[str, int] | None = None
     pending: int = 0
+    place: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,14 @@ class Explain:
         pending = sum(1 for row in events if row["event_id"] not in decided)
         counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
         rows = {version: sum(writes) for version, writes in counts.items()}
-        return TableView(None, state, rows, pending)
+        return TableView(None, state, rows, pending, self._find_place(name, table, events[0]["key"]))
+
+    def _find_place(self, name: str, table: Table, key: str) -> tuple[str, str] | None:
+        names = build_sets(self._settings, name)
+        if names is None:
+            return None
+        state = parse_committed_state(table.load_timeline().find_metadata(CHECKPOINT))
+        return parse_progress(state.sets).place(names, key)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))
@@ -173,7 +185,9 @@ def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tu
             continue
         if view.state is None or view.pending:
             found.setdefault("pending", f"{name}: {view.pending} of its events are pending")
-        if view.state is not None:
+        if view.place is not None:
+            found.setdefault(view.place[0], f"{name}: {view.place[1]}")
+        elif view.state is not None:
             reason = view.state.detail or view.state.reason
             found.setdefault(view.state.status, f"{name}: {reason}" if reason else "")
     status = next(status for status in _STATUS_ORDER if status in found)

@@ -1,19 +1,22 @@
 """The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, source_provider
+from headwater.app.scope import build_scope, build_sets, source_provider
 from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
-from headwater.ingest.committed_state import parse_committed_state
+from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
+from headwater.ingest.sets.progress import parse_progress
 from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -33,8 +36,11 @@ def open_streams(app: App, name: str) -> TableStreams:
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
     timeline = table.load_timeline()
     found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-    rules = build_rules(settings.tables[name])
-    checkpoint = parse_committed_state(found).checkpoint
+    state = parse_committed_state(found)
+    rules, checkpoint = (
+        _with_sets(build_rules(settings.tables[name]), settings, name, state),
+        state.checkpoint,
+    )
     if found is None and rules.start:
         checkpoint = build_position(rules.start)
     pending = app.events.iter_keys_after(checkpoint, scope.bucket)
@@ -62,8 +68,17 @@ def build_rules(config: TableConfig) -> TableRules:
         counts_rows=config.effective_mode != "merge",
         adds_rows=config.effective_mode == "append",
         applies_changes=config.changes is not None,
+        has_sets=config.complete_when is not None,
         start=_with_zone(config.start_from),
     )
+
+
+def _with_sets(rules: TableRules, settings: Settings, name: str, state: CommittedState) -> TableRules:
+    """Return the rules with the judgement of files by their set, if the table has sets."""
+    names = build_sets(settings, name)
+    if names is None:
+        return rules
+    return replace(rules, judge_place=partial(parse_progress(state.sets).place, names))
 
 
 def _with_zone(time: datetime | None) -> datetime | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
+from headwater.config.table.fields import VALIDITY
 from headwater.errors import ConfigError
 from headwater.ingest.lineage import EVENT_ID, OBJECT, REMOVED_AT, ROW, SOURCE_KEY, SOURCE_ROW
 from headwater.lake.layout import OWN_FOLDER
@@ -31,6 +32,8 @@ def build_rules(settings: Settings) -> IndexRules:
     by_mode = {"merge": table.record_key, "mirror": (OBJECT, ROW), "append": (EVENT_ID, ROW)}
     derived_key = table.record_key or (SOURCE_KEY, SOURCE_ROW)
     own_key = by_mode[table.effective_mode] if table.from_ is None else derived_key
+    if table.history is not None:
+        own_key = (*table.record_key, VALIDITY[0])
     key = (search.id,) if search.id else own_key
     # Hudi's keys are unique within a partition.
     can_repeat = key != own_key or (table.effective_mode == "merge" and bool(table.partition))

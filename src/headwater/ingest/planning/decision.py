@@ -35,7 +35,7 @@ class Decision:
     """The action for one event, and the reason if nothing is read for it.
 
     `may_exist`: the table may have rows of the content, ingested for another reason than its own
-    notification. `kept`: the number of these rows.
+    notification. `kept`: the number of these rows. `detail` explains the reason.
     """
 
     stored: StoredEvent
@@ -43,6 +43,7 @@ class Decision:
     reason: Reason | None = None
     may_exist: bool = False
     kept: int = 0
+    detail: str = ""
 
 
 def is_folder_marker(event: ObjectEvent) -> bool:

@@ -38,15 +38,20 @@ been written more than once. Rows marked as removed do not count.
 class TableRules:
     """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
     and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
-    put again has its rows once more. `applies_changes`: its records are changes. `start`: events committed
-    before are not for the table.
+    put again has its rows once more. `applies_changes`: its records are changes. `has_sets`: it has the rows
+    of one set of objects. `start`: events committed before are not for the table.
+
+    `judge_place` judges a key by the state of the set that its file belongs to; None if the file itself must
+    be in the table.
     """
 
     follows_removals: bool
     counts_rows: bool
     adds_rows: bool = False
     applies_changes: bool = False
+    has_sets: bool = False
     start: datetime | None = None
+    judge_place: Callable[[str], tuple[FindingKind, str] | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +193,8 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
     """Judge an object that is in the bucket."""
-    if _is_before_start(listed, known, rules):
-        return Finding("skipped", listed.key, BEFORE_START, listed)
+    if (unneeded := _find_unneeded(listed, known, rules)) is not None:
+        return unneeded
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
@@ -207,6 +212,14 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
         detail = f"it produced {entry.rows} rows; the table has {_count(known, entry)}"
         return Finding("wrong_rows", listed.key, detail, listed, entry)
     return Finding("ingested", listed.key, "", listed, entry)
+
+
+def _find_unneeded(listed: ListedObject, known: Known, rules: TableRules) -> Finding | None:
+    """Judge an object that need not be in the table, or not yet."""
+    if _is_before_start(listed, known, rules):
+        return Finding("skipped", listed.key, BEFORE_START, listed)
+    place = rules.judge_place(listed.key) if known.entry is not None else None
+    return Finding(place[0], listed.key, place[1], listed) if place is not None else None
 
 
 def _is_before_start(listed: ListedObject, known: Known, rules: TableRules) -> bool:
@@ -330,7 +343,7 @@ class DeepCounts:
 def judge_compared(found: Finding, compared: ComparedObject, rules: TableRules) -> Finding:
     """Judge an ingested object after it was read again."""
     # Another object may have overwritten the rows of a merge table.
-    lost = compared.lost if rules.counts_rows or rules.applies_changes else 0
+    lost = compared.lost if rules.counts_rows or rules.applies_changes or rules.has_sets else 0
     if compared.status != "read" or not (lost or compared.foreign):
         return found
     what = "changes" if rules.applies_changes else f"{compared.read} rows"

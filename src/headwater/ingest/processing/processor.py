@@ -101,8 +101,9 @@ class BatchProcessor:
     @property
     def _needs_numbers(self) -> bool:
         """True if the row number in an object distinguishes rows."""
-        by_key = self._config.effective_mode == "merge" and self._config.merge_mode != "commit_time"
-        return self.chain.may_multiply and not by_key
+        config = self._config
+        is_last_kept = config.merge_mode == "commit_time" or config.complete_when is not None
+        return self.chain.may_multiply and (config.effective_mode != "merge" or is_last_kept)
 
     def _judge(self, records: DataFrame, lineages: Sequence[ObjectLineage]) -> None:
         rows = records.where(is_good()).select("object_index", "row_number", "record.*")

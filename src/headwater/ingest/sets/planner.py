@@ -25,9 +25,6 @@ from headwater.ingest.sets.progress import SetProgress
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import build_object_id, is_same_etag
 
-SMALL_SET = "small_set"
-"""The reason of the files of a set that has too few rows: it is held back until it is retried."""
-
 DROPPED: Final = "dropped"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TICK = timedelta(milliseconds=1)
@@ -200,15 +197,20 @@ class SetPlanner:
         decisions = []
         for stored in events:
             object_id = stored.event.object_id
-            if chosen is not None and object_id in chosen.etags and _may_name(stored):
-                is_last = last[object_id] is stored
-                decisions.append(
-                    Decision(stored, "look") if is_last else Decision(stored, "skip", "superseded")
-                )
+            is_chosen = chosen is not None and object_id in chosen.etags
+            if is_chosen and last.get(object_id) is stored:
+                decisions.append(Decision(stored, "look"))
+            elif is_chosen and (_may_name(stored) or is_request(stored.event)):
+                decisions.append(Decision(stored, "skip", "superseded"))
             else:
                 reason = self._find_reason(stored, states.get(object_id), progress, chosen)
-                decisions.append(Decision(stored, "skip", reason))
+                detail = self._describe(stored, progress) if reason == "set_open" else ""
+                decisions.append(Decision(stored, "skip", reason, detail=detail))
         return decisions
+
+    def _describe(self, stored: StoredEvent, progress: SetProgress) -> str:
+        found = self._rules.names.find(stored.event.key)
+        return f"its set is not complete: {progress.open[found[0]]}" if found else ""
 
     def _find_reason(
         self,
@@ -288,11 +290,14 @@ class _Choice:
         """True if the table differs from the set, as far as it has decided about it."""
         if self._is_requested(name):
             return True
-        known = {object_id: states.get(object_id) for object_id in files}
-        if not all(_is_decided(state, files[object_id]) for object_id, state in known.items()):
-            return True
-        is_given_up = all(state is not None and state.reason == DROPPED for state in known.values())
-        return not (is_given_up or name == self._progress.applied or name in self._held)
+        dropped = {s.event.object_id for s in self._by_name.get(name, ()) if is_drop(s.event)}
+        dropped |= {object_id for object_id, state in states.items() if state.reason == DROPPED}
+        is_decided = all(
+            _is_decided(states.get(object_id), listed, is_dropped=object_id in dropped)
+            for object_id, listed in files.items()
+        )
+        is_given_up = dropped >= files.keys()
+        return not is_decided or not (is_given_up or name == self._progress.applied or name in self._held)
 
     def _find_unknown(
         self, name: str, files: Mapping[str, ListedObject], states: Mapping[str, LedgerEntry]
@@ -337,16 +342,19 @@ def _compare(name: str, state: LedgerEntry | None, progress: SetProgress, chosen
 
 
 def _may_name(stored: StoredEvent) -> bool:
-    """True if the event may be a reason to read its object."""
+    """True if the event says that its object exists, or once did.
+
+    A file that fails again keeps its item in quarantine, which is that of this event, not of a request.
+    """
     event = stored.event
-    return event.kind in CONTENT_KINDS and not (is_drop(event) or is_retract(event))
+    return event.kind in CONTENT_KINDS and not (is_drop(event) or is_retract(event) or is_request(event))
 
 
-def _is_decided(state: LedgerEntry | None, listed: ListedObject) -> bool:
+def _is_decided(state: LedgerEntry | None, listed: ListedObject, *, is_dropped: bool) -> bool:
     """True if the table has decided about this content as a part of a complete set."""
     if state is None:
         return False
-    if state.reason == DROPPED:
+    if is_dropped:
         return not state.etag or is_same_etag(state.etag, listed.etag)
     is_known = is_applied(state) or state.status == "quarantined"
     return is_known and is_same_etag(state.etag, listed.etag)

@@ -4,11 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from typing import Final, Literal
 
-from headwater.ingest.sets.names import order_name
+from headwater.ingest.sets.names import SetNames, order_name
 
 SETS_KEY = "sets"
 """Commit metadata key."""
+SMALL_SET: Final = "small_set"
+"""The reason of the files of a set that has too few rows: it is held back until it is retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,34 @@ class SetProgress:
         newer = {other: why for other, why in self.open.items() if order_name(other) > first}
         return replace(self, applied=name, time=time.isoformat(), keeps_missing=keeps_missing, open=newer)
 
+    def place(self, names: SetNames, key: str) -> tuple[Literal["pending", "skipped"], str] | None:
+        """Return whether a file waits for its set, or is not needed, and why.
+
+        None for one that belongs to the set in the table, to one that was held back, or to none.
+        """
+        found = names.find(key)
+        if found is None:
+            return None
+        name, role = found
+        if role != "file":
+            return "skipped", "set_end"
+        if self.applied and order_name(name) < order_name(self.applied):
+            return "skipped", "set_superseded"
+        why = self.open.get(name, "")
+        return ("pending", f"its set is not complete: {why}") if why and not is_held(why) else None
+
     def hold(self, name: str, why: str) -> "SetProgress":
-        """Return the progress with the set as an open one."""
-        return replace(self, open={**self.open, name: why})
+        """Return the progress with the set held back because it is small."""
+        return replace(self, open={**self.open, name: f"{SMALL_SET}: {why}"})
 
     def to_metadata(self) -> dict[str, str]:
         """Return the commit metadata."""
         return {SETS_KEY: json.dumps(asdict(self), sort_keys=True)}
+
+
+def is_held(why: str) -> bool:
+    """True if a set is open because it is held back."""
+    return why.startswith(SMALL_SET)
 
 
 def parse_progress(text: str) -> SetProgress:

@@ -55,7 +55,7 @@ class SetDifference:
 
     def __enter__(self) -> "SetDifference":
         try:
-            new = self._persist(keep_last(self._new, self._identity, (*self._config.ordering, OBJECT, ROW)))
+            new = self._persist(_keep_last(self._config, self._identity, self._new))
             self.keys = new.count()
             found = self._persist(self._compare(new))
             self.rows = None if found.isEmpty() else found
@@ -106,6 +106,23 @@ class SetDifference:
         if self._version.keeps_missing:
             ended = subtract(ended, subtract(ended, new, self._identity), self._identity)
         return begun.unionByName(_end(ended, begun, self._identity, time))
+
+
+def choose_current(stored: DataFrame, config: TableConfig) -> DataFrame:
+    """Return the newest version of each row, without the columns of its validity."""
+    return stored if config.history is None else stored.where(F.col(IS_CURRENT)).drop(*VALIDITY)
+
+
+def compare_with_set(
+    config: TableConfig, identity: Sequence[str], rows: DataFrame, stored: DataFrame
+) -> DataFrame:
+    """Return the rows of a set that the table lacks, and rows that only the table has, marked as deleted."""
+    return build_difference(_keep_last(config, identity, rows), stored, identity, ignored=LINEAGE_COLUMNS)
+
+
+def _keep_last(config: TableConfig, identity: Sequence[str], rows: DataFrame) -> DataFrame:
+    """Keep one row per key: of the highest `ordering`, then the last in the order of files."""
+    return keep_last(rows, identity, (*config.ordering, OBJECT, ROW))
 
 
 def _check_names(new: DataFrame) -> None:

@@ -31,7 +31,13 @@ from headwater.ingest.writing.backlog import check_backlog, has_limits
 from headwater.ingest.writing.index_choice import IndexChoice
 from headwater.ingest.writing.record_keys import are_keys_unique, keep_last
 from headwater.ingest.writing.retraction import OutdatedRows, build_deletes, read_stored
-from headwater.ingest.writing.set_rows import VALID_FROM, SetDifference, SetVersion
+from headwater.ingest.writing.set_rows import (
+    VALID_FROM,
+    SetDifference,
+    SetVersion,
+    choose_current,
+    compare_with_set,
+)
 from headwater.lake.executors import count_cores
 from headwater.lake.logical_types.columns import check_stored, store
 from headwater.lake.logical_types.storable import keep_zoneless
@@ -166,6 +172,15 @@ class TableWriter:
                 )
         return True
 
+    def compare_set(self, read: BatchRead) -> DataFrame:
+        """Return the newest rows of the table that are not in the set, marked as deleted, and those of the
+        set that are not in the table. The table has commits."""
+        rows = self._build_rows(read)
+        stored = choose_current(self._table.read(), self._config)
+        if rows is None:
+            rows = stored.limit(0)
+        return compare_with_set(self._config, self._set_identity, rows, stored)
+
     @property
     def _set_identity(self) -> tuple[str, ...]:
         """Columns that identify a row of a set: with history, the table has several versions of it."""
@@ -190,7 +205,9 @@ class TableWriter:
         rows = read.records.where(is_good).select("object_index", "row_number", "record.*")
         rows = rows.coalesce(self._count_tasks(read))
         frame = with_lineage(rows, lineages, columns)
-        if rescued := self._config.effective_rescued_data_column:
+        rescued = self._config.effective_rescued_data_column
+        if rescued and not self._config.complete_when:
+            # The files of two sets have different names, but rows may be equal.
             frame = frame.withColumn(rescued, add_file_path(F.col(rescued), F.col(OBJECT)))
         if self._config.transform or self._config.changes:
             frame = self._add_left_out(frame)

@@ -89,6 +89,8 @@ def _iter_config_problems(config: TableConfig) -> Iterator[str]:
         yield f"`mode: {config.effective_mode}` identifies rows by their object; use `mode: merge`"
     elif config.changes is not None:
         yield "`changes` is set: existing rows have no place among the changes"
+    elif config.complete_when is not None:
+        yield "`complete_when` is set: the first set of files would replace existing rows"
     elif not config.ordering:
         yield "`ordering` is missing: existing rows have no event time"
     if config.index is not None and config.index.type == "bucket":

@@ -35,6 +35,12 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
             "place among their changes",
             hint="change the row in the database; or write to another table with `mode: merge`",
         )
+    if config.complete_when is not None:
+        raise UsageError(
+            f"table {name} has `complete_when`: its rows are those of a set of files, and the next set would "
+            "undo the write",
+            hint="write a new set of files; or write to another table with `mode: merge`",
+        )
     allowed = _ALLOWED[mode]
     if operation in allowed:
         return
