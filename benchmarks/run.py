@@ -34,6 +34,7 @@ BENCHMARKS = (
     "first_commit",
     "mirror_overwrite",
     "changes",
+    "dumps",
     "ledger_cost",
     "cost_slope",
     "ledger_restart",

@@ -228,3 +228,19 @@ def test_history_has_each_set_once_and_in_order(keys: list[str], choices: list[i
     assert len(set(world.applied)) == len(world.applied)
     if not choices:
         assert world.applied == ["dumps/8/", "dumps/9/", "dumps/10/"]
+
+
+def test_the_files_of_a_set_without_its_marker_are_not_listed_again_and_again() -> None:
+    world = World(keeps_history=False)
+    listed: list[str] = []
+    list_files = world.list_files
+    world.list_files = lambda name: (listed.append(name), list_files(name))[1]  # type: ignore[method-assign]
+    for at in range(20):
+        world.put(f"dumps/8/{at}.json")
+        world.finish()
+    assert not listed
+    world.put("dumps/8/_SUCCESS")
+    world.finish()
+    # By the planner, and by this test.
+    assert listed == ["dumps/8/"] * 2
+    assert len(world.contents) == 20

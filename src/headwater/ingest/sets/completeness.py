@@ -33,11 +33,15 @@ class CompleteSet:
 
 @dataclass(frozen=True, slots=True)
 class OpenSet:
-    """`missing` says what the set lacks; `due` when it may be complete without another event."""
+    """`missing` says what the set lacks; `due` when it may be complete without another event.
+
+    `awaits_end`: it cannot be complete before an event of its marker or manifest.
+    """
 
     name: str
     missing: str
     due: datetime | None = None
+    awaits_end: bool = False
 
 
 def gather(name: str, listed: Iterable[ListedObject], names: SetNames) -> ListedSet:
@@ -66,7 +70,7 @@ def judge_set(
     files = found.files
     if rule.manifest is not None:
         if found.manifest is None or contents is None:
-            return OpenSet(found.name, f"no file {rule.manifest!r}")
+            return await_end(found.name, rule.manifest)
         if lacking := _find_lacking(files, contents):
             return OpenSet(found.name, lacking)
         files = tuple(one for one in files if one.key in contents)
@@ -75,15 +79,20 @@ def judge_set(
     if rule.files is not None and len(files) != rule.files:
         return OpenSet(found.name, f"{len(files)} of {rule.files} files")
     if rule.marker is not None and found.marker is None:
-        return OpenSet(found.name, f"no file {rule.marker!r}")
+        return await_end(found.name, rule.marker)
     ends = [end for end in (found.marker, found.manifest) if end is not None]
     for end in ends:
         if late := _find_late(files, end):
-            return OpenSet(found.name, late)
+            return OpenSet(found.name, late, awaits_end=True)
     changed = max(one.last_modified for one in (*files, *ends))
     if rule.quiet_for is not None and now < (due := changed + timedelta(seconds=rule.quiet_for)):
         return OpenSet(found.name, f"its last change was at {changed:%Y-%m-%d %H:%M:%S} UTC", due)
     return CompleteSet(found.name, files, parse_time(found.name) or changed)
+
+
+def await_end(name: str, file: str) -> OpenSet:
+    """Return a set that lacks its marker or manifest."""
+    return OpenSet(name, f"no file {file!r}", awaits_end=True)
 
 
 def _find_lacking(files: Sequence[ListedObject], contents: Contents) -> str:

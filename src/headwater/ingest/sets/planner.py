@@ -17,7 +17,15 @@ from headwater.ingest.planning.observation import (
     is_retract,
     order_events,
 )
-from headwater.ingest.sets.completeness import CompleteSet, Contents, ListedSet, OpenSet, gather, judge_set
+from headwater.ingest.sets.completeness import (
+    CompleteSet,
+    Contents,
+    ListedSet,
+    OpenSet,
+    await_end,
+    gather,
+    judge_set,
+)
 from headwater.ingest.sets.manifest import MAX_MANIFEST_BYTES, ManifestError, parse_manifest
 from headwater.ingest.sets.names import SetNames, order_name
 from headwater.ingest.sets.ports import SetSource
@@ -77,7 +85,8 @@ class SetPlanner:
     """Decides which set is next. Used by one thread.
 
     A set is judged by a listing of its folder, not by events, which arrive in any order: a marker may be
-    reported before its files. It is judged when one of its events arrives, and at the start of a run.
+    reported before its files. It is judged when one of its events arrives, and at the start of a run; one
+    that lacks its marker or manifest, when that arrives.
     """
 
     def __init__(self, rules: SetRules, source: SetSource, now: Callable[[], datetime]) -> None:
@@ -87,6 +96,7 @@ class SetPlanner:
         self._progress: SetProgress | None = None
         self._due: dict[str, datetime] = {}
         self._held: set[str] = set()
+        self._unended: set[str] = set()
 
     @property
     def progress(self) -> SetProgress:
@@ -104,6 +114,7 @@ class SetPlanner:
     def forget(self) -> None:
         """Load the progress again: the last commit may have failed."""
         self._progress = None
+        self._unended = set()
 
     def note(self, progress: SetProgress) -> None:
         """Record the progress after a batch."""
@@ -122,10 +133,11 @@ class SetPlanner:
         by_name = self._group(events)
         due = {name for name, when in self._due.items() if when <= now}
         judged = {
-            name: self._judge(name, now)
+            name: self._wait_for_end(name, by_name.get(name, ())) or self._judge(name, now)
             for name in sorted({*by_name, *due}, key=order_name)
             if not progress.applied or order_name(name) >= order_name(progress.applied)
         }
+        self._note_unended(judged)
         choice = _Choice(self._rules, progress, self._held, by_name, find_states, self._source.find_events)
         waiting, chosen = choice.choose(judged)
         progress = self._advance(progress, judged, waiting, chosen)
@@ -143,6 +155,20 @@ class SetPlanner:
                 by_name.setdefault(found[0], []).append(stored)
         return by_name
 
+    def _wait_for_end(self, name: str, events: Sequence[StoredEvent]) -> OpenSet | None:
+        """Return the set if it needs no listing: while its files arrive, each batch would list them all."""
+        end = self._rules.rule.marker or self._rules.rule.manifest
+        if end is None or name in self._due or any(self._may_end(stored) for stored in events):
+            return None
+        if name in self.progress.open:
+            return OpenSet(name, self.progress.open[name], awaits_end=True) if name in self._unended else None
+        return await_end(name, end) if name != self.progress.applied else None
+
+    def _may_end(self, stored: StoredEvent) -> bool:
+        found = self._rules.names.find(stored.event.key)
+        is_end = found is not None and found[1] != "file"
+        return is_end or is_request(stored.event) or is_drop(stored.event)
+
     def _judge(self, name: str, now: datetime) -> CompleteSet | OpenSet:
         self._due.pop(name, None)
         found = gather(name, self._source.list_files(name), self._rules.names)
@@ -155,6 +181,10 @@ class SetPlanner:
         if isinstance(judged, OpenSet) and judged.due is not None:
             self._due[name] = judged.due
         return judged
+
+    def _note_unended(self, judged: Mapping[str, CompleteSet | OpenSet]) -> None:
+        unended = {name for name, found in judged.items() if isinstance(found, OpenSet) and found.awaits_end}
+        self._unended = (self._unended - judged.keys()) | unended
 
     def _read_manifest(self, found: ListedSet) -> Contents | None:
         if found.manifest is None:
@@ -264,7 +294,7 @@ class _Choice:
         for found in complete:
             if chosen is not None:
                 if found.name != self._progress.applied:
-                    waiting[found.name] = f"{self._rules.names.show(chosen.name)} comes first"
+                    waiting[found.name] = f"{self._rules.names.show(chosen.name)} was chosen first"
                 continue
             ids = {self._rules.identify(one.key): one for one in found.files}
             states = self._find_states(ids.keys())

@@ -78,6 +78,7 @@ def test_a_marker_that_arrives_before_its_files_waits_for_them(spark: SparkSessi
     assert rows(lake) == FIRST
 
 
+@pytest.mark.slow
 def test_an_older_dump_that_arrives_late_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     put_dump(lake, "2026-11-02", SECOND)
@@ -88,6 +89,7 @@ def test_an_older_dump_that_arrives_late_changes_nothing(spark: SparkSession, tm
     assert find_state(lake, "dumps/day=2026-11-01/0.json") == "skipped set_superseded"
 
 
+@pytest.mark.slow
 def test_the_removal_of_old_dumps_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     put_dump(lake, "2026-11-01", FIRST)
@@ -112,6 +114,7 @@ def test_a_correction_counts_when_its_marker_is_written_again(spark: SparkSessio
     assert list_written(lake) == [1]
 
 
+@pytest.mark.slow
 def test_a_dump_can_be_one_file_that_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, path="rows.json", complete_when={"files": 1})
     lake.put("rows.json", write_rows(FIRST))
@@ -135,6 +138,7 @@ def test_an_equal_dump_writes_no_row(spark: SparkSession, tmp_path: Path) -> Non
     assert lake.state("rows").sets.count("day=2026-11-02") == 1
 
 
+@pytest.mark.slow
 def test_a_new_column_is_added_by_the_dump_that_has_it(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     put_dump(lake, "2026-11-01", {1: "one", 2: "two"})
@@ -146,6 +150,7 @@ def test_a_new_column_is_added_by_the_dump_that_has_it(spark: SparkSession, tmp_
     assert list_written(lake) == [1]
 
 
+@pytest.mark.slow
 def test_of_two_rows_with_one_key_the_last_counts(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     lake.put("dumps/day=1/0.json", write_rows({1: "first"}) + write_rows({1: "second", 2: "two"}))
@@ -155,6 +160,7 @@ def test_of_two_rows_with_one_key_the_last_counts(spark: SparkSession, tmp_path:
     assert rows(lake) == {1: "third", 2: "two"}
 
 
+@pytest.mark.slow
 def test_a_row_may_move_to_another_partition(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, partition="name")
     put_dump(lake, "2026-11-01", {1: "a", 2: "b"})
@@ -165,7 +171,9 @@ def test_a_row_may_move_to_another_partition(spark: SparkSession, tmp_path: Path
     assert rows(lake) == {1: "c", 3: "a"}
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
+)
 def test_a_dump_that_is_much_smaller_is_held_back_until_it_is_accepted(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
@@ -198,6 +206,7 @@ def test_a_dump_that_was_held_back_can_be_given_up(spark: SparkSession, tmp_path
     assert lake.quarantine("key") == []
 
 
+@pytest.mark.slow
 def test_the_first_dump_and_any_accepted_one_may_be_of_any_size(spark: SparkSession, tmp_path: Path) -> None:
     rule = {"marker": "_SUCCESS", "max_shrink": "100%"}
     lake = build_dump_lake(spark, tmp_path, complete_when=rule, schema="id bigint, name string")
@@ -228,6 +237,7 @@ def test_rows_that_a_damaged_dump_lacks_stay_until_it_is_repaired(
     assert rows(lake) == {1: "ONE", 2: "two", 5: "five"}
 
 
+@pytest.mark.slow
 def test_a_damaged_file_can_be_retried(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, path="dumps/day=*/*.parquet")
     pandas.DataFrame({"id": [1, 2], "name": ["one", "two"]}).to_parquet(tmp_path / "good.parquet")
@@ -275,6 +285,7 @@ def test_a_manifest_names_the_files_of_a_dump(spark: SparkSession, tmp_path: Pat
     assert find_state(lake, "dumps/day=1/left-over.json") == "skipped not_in_manifest"
 
 
+@pytest.mark.slow
 def test_transforms_and_checks_see_the_whole_dump(spark: SparkSession, tmp_path: Path) -> None:
     steps = [{"sql": "select _headwater_source, id, upper(name) as name from input where id < 4"}]
     lake = build_dump_lake(spark, tmp_path, transform=steps, checks=[{"unique": ["name"]}])

@@ -44,7 +44,9 @@ DUMPS: dict[int, Rows] = {
 }
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
+)
 def test_each_dump_ends_and_begins_versions(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2", table_type=table_type)
     for day, rows in DUMPS.items():
@@ -53,6 +55,7 @@ def test_each_dump_ends_and_begins_versions(spark: SparkSession, tmp_path: Path,
     assert list_versions(lake) == build_versions(DUMPS)
 
 
+@pytest.mark.slow
 def test_dumps_that_were_there_before_are_applied_in_order(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2")
     for day in (3, 1, 4, 2):
@@ -73,6 +76,7 @@ def test_a_corrected_dump_replaces_its_own_versions(spark: SparkSession, tmp_pat
     assert list_versions(lake) == build_versions(corrected)
 
 
+@pytest.mark.slow
 def test_a_partition_of_a_row_keeps_its_versions(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2", partition="name")
     for day in (1, 2):
@@ -81,6 +85,7 @@ def test_a_partition_of_a_row_keeps_its_versions(spark: SparkSession, tmp_path: 
     assert list_versions(lake) == build_versions({day: DUMPS[day] for day in (1, 2)})
 
 
+@pytest.mark.slow
 def test_versions_of_rows_that_a_damaged_dump_lacks_do_not_end(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2")
     put_dump(lake, "2026-11-01", {1: "one", 2: "two"})
@@ -95,6 +100,7 @@ def test_versions_of_rows_that_a_damaged_dump_lacks_do_not_end(spark: SparkSessi
     ]
 
 
+@pytest.mark.slow
 def test_a_column_of_the_objects_with_the_same_name_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2")
     lake.put("dumps/day=1/0.json", '{"id": 1, "valid_to": "2026-01-01"}\n')
