@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
-from headwater.sources.s3.planning.roles import Role
+from headwater.sources.provisioner import Role
 
 
 def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
