@@ -34,3 +34,15 @@ class AtLeast:
     def settle(self, found: str) -> str:
         """See `DesiredValue.settle`."""
         return found if found.isdecimal() and int(found) >= self.minimum else str(self.preferred)
+
+
+@dataclass(frozen=True, slots=True)
+class Includes:
+    """A list with this entry: sorted texts, separated by a comma and a space. Other entries are kept."""
+
+    entry: str
+
+    def settle(self, found: str) -> str:
+        """See `DesiredValue.settle`."""
+        entries = set(found.split(", ")) if found else set()
+        return found if self.entry in entries else ", ".join(sorted({*entries, self.entry}))
