@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.sources.planning.desired_values import AtLeast, DesiredValue, Exactly
+from headwater.sources.planning.desired_values import AtLeast, DesiredValue, Exactly, Includes
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,10 @@ from headwater.sources.planning.desired_values import AtLeast, DesiredValue, Exa
         (AtLeast(65_536, 262_144), "65536", "65536"),
         (AtLeast(65_536, 262_144), "65535", "262144"),
         (AtLeast(65_536, 262_144), "", "262144"),
+        (Includes("b"), "", "b"),
+        (Includes("b"), "a, c", "a, b, c"),
+        (Includes("b"), "b, a", "b, a"),
+        (Includes("b"), "ab", "ab, b"),
     ],
 )
 def test_sufficient_values_are_kept(desired_value: DesiredValue, found: str, written: str) -> None:

@@ -32,11 +32,11 @@ class Grants:
 
     def read(self) -> dict[str, str]:
         """Return the members by role, as sorted texts; conditional grants are not counted."""
-        return {
-            binding.role: ", ".join(sorted(binding.members))
-            for binding in self._read_policy().bindings
-            if not binding.HasField("condition")
-        }
+        found: dict[str, set[str]] = {}
+        for binding in self._read_policy().bindings:
+            if not binding.HasField("condition"):
+                found.setdefault(binding.role, set()).update(binding.members)
+        return {role: ", ".join(sorted(members)) for role, members in found.items()}
 
     def add(self, action: ResourceAction) -> None:
         """Grant the roles that the action adds; keeps all other grants."""

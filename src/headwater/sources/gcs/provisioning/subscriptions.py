@@ -58,7 +58,9 @@ class SubscriptionResources:
             "labels": labels,
             **_build_settings(attributes, {}),
         }
-        with needing("pubsub.subscriptions.create", name_resource(action.address)):
+        with needing(
+            "pubsub.subscriptions.create or pubsub.topics.attachSubscription", name_resource(action.address)
+        ):
             try:
                 self._client.create_subscription(request=request, retry=PATIENT, timeout=TIMEOUT)
             except api.AlreadyExists:
