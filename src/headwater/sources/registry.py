@@ -135,8 +135,8 @@ def build_policies(source: "SourceConfig", lake: str) -> Mapping[Role, Mapping[s
     entry = _POLICIES.get(source.type)
     if entry is None:
         raise UsageError(
-            f"headwater knows no permissions for sources of type {source.type!r}",
-            hint=f"types with permissions: {', '.join(_POLICIES)}",
+            f"headwater prints no permissions for sources of type {source.type!r}",
+            hint=f"only sources of type {' and '.join(_POLICIES)} have them",
         )
     build = cast("Callable[[SourceConfig, str], Mapping[Role, Mapping[str, object]]]", _load(entry))
     return build(source, lake)

@@ -348,6 +348,17 @@ def test_another_prefix_leaves_orphans_that_prune_removes(google_cloud: GoogleCl
     assert len(google_cloud.list_configs()) == 1
 
 
+def test_orphans_that_another_lake_has_adopted_since_are_kept(google_cloud: GoogleCloud) -> None:
+    up(google_cloud.settings(prefix="in/"))
+    names = google_cloud.list_names()
+    settings = google_cloud.settings(prefix="in/orders/")
+    with closing(build_provisioner(settings.source, settings.lake, ProvisioningScope(prune=True))) as built:
+        plan = built.plan()
+        up(google_cloud.settings(prefix="in/", lake="gs://another/lake"), adopt=True)
+        built.apply(plan, lambda _: None)
+    assert names < google_cloud.list_names()
+
+
 def test_down_removes_own_resources_and_is_idempotent(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)
