@@ -92,6 +92,29 @@ def test_only_the_service_agents_are_granted_roles(google_cloud: GoogleCloud) ->
     assert roles(google_cloud.subscription(), SUBSCRIBER) == {PUBSUB_AGENT}
 
 
+def test_doctor_reports_a_grant_that_is_missing(google_cloud: GoogleCloud) -> None:
+    settings = google_cloud.settings()
+    up(settings)
+    dead_letter_topic = google_cloud.topic(f"{google_cloud.name}-dead")
+    google_cloud.pubsub.policies.pop(dead_letter_topic)
+    source = build_source(settings.source)
+    (finding,) = [
+        item for item in source.check(needs_removals=True, clock=SystemClock()) if item.status != "ok"
+    ]
+    assert (finding.name, finding.status) == ("source.subscription.grants", "warning")
+    assert f"{PUBSUB_AGENT} does not have {PUBLISHER} on {dead_letter_topic}" in finding.detail
+    assert f"add-iam-policy-binding {dead_letter_topic}" in finding.fix
+
+
+def test_doctor_needs_no_right_to_read_grants(google_cloud: GoogleCloud) -> None:
+    settings = google_cloud.settings()
+    up(settings)
+    google_cloud.deny("resourcemanager.projects.get", "pubsub.topics.getIamPolicy")
+    findings = build_source(settings.source).check(needs_removals=True, clock=SystemClock())
+    assert {finding.status for finding in findings} == {"ok"}
+    assert "source.subscription.grants" not in {finding.name for finding in findings}
+
+
 def test_a_message_that_is_never_acknowledged_ends_among_the_dead_letters(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings(resources={"max_delivery_attempts": 5})
     up(settings)
@@ -323,9 +346,22 @@ def test_a_subscription_of_ours_with_a_deleted_topic_is_a_problem_with_the_way_o
     google_cloud.emulated.publisher.delete_topic(topic=google_cloud.topic())
     with pytest.raises(ResourceConflictError, match="has topic none instead of") as caught:
         up(settings)
-    assert "headwater down --yes" in caught.value.hint
-    take_down(settings)
+    assert f"gcloud pubsub subscriptions delete {google_cloud.subscription()}" in caught.value.hint
+    google_cloud.emulated.subscriber.delete_subscription(subscription=google_cloud.subscription())
     assert set_up(settings, probe_seconds=20).is_good
+
+
+def test_the_topic_of_an_adopted_subscription_is_adopted_by_its_name(google_cloud: GoogleCloud) -> None:
+    name = f"{google_cloud.bucket}-own"
+    google_cloud.create_subscription(google_cloud.create_topic(f"{name}-topic"), name)
+    with pytest.raises(ResourceConflictError) as caught:
+        up(google_cloud.settings(subscription=name), adopt=True)
+    assert f"set source.resources.topic to {name}-topic" in caught.value.hint
+    settings = google_cloud.settings(subscription=name, resources={"topic": f"{name}-topic"})
+    up(settings, adopt=True)
+    assert set_up(settings, probe_seconds=20).is_good
+    take_down(settings)
+    assert google_cloud.list_names() == set()
 
 
 def test_another_prefix_leaves_orphans_that_prune_removes(google_cloud: GoogleCloud) -> None:

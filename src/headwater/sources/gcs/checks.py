@@ -1,5 +1,6 @@
 """Checks the bucket, its subscription, and the notifications between them."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -7,13 +8,31 @@ from google.api_core import exceptions as api
 from google.api_core.retry import Retry
 
 from headwater.config.source import GcsSourceConfig
-from headwater.errors import BucketNotFoundError, CredentialsError, HeadwaterError, QueueNotFoundError
+from headwater.errors import (
+    BucketNotFoundError,
+    CredentialsError,
+    HeadwaterError,
+    QueueNotFoundError,
+    SourceError,
+)
 from headwater.sources.finding import SetupFinding, to_finding
 from headwater.sources.gcs.clients import build_storage_client, build_subscriber, find_subscription
 from headwater.sources.gcs.google_errors import GOOGLE_ERRORS, asking, describe, is_busy
-from headwater.sources.gcs.judging import NOTIFICATION, SUBSCRIPTION, judge_notifications, judge_subscription
+from headwater.sources.gcs.judging import (
+    DELETED_TOPIC,
+    NOTIFICATION,
+    SUBSCRIPTION,
+    judge_grant,
+    judge_notifications,
+    judge_subscription,
+)
 from headwater.sources.gcs.observing import observe_rule, observe_subscription
+from headwater.sources.gcs.planning.desired import find_grant
+from headwater.sources.gcs.provisioning.agents import find_agents
+from headwater.sources.gcs.provisioning.grants import Grants
 from headwater.sources.gcs.queue import name_subscription
+from headwater.sources.gcs.resource_names import project_of
+from headwater.sources.provisioner import ResourceKind
 from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
@@ -70,17 +89,16 @@ def check_gcs_source(source: GcsSourceConfig, *, needs_removals: bool) -> list[S
         findings.append(to_finding(BUCKET, error))
         if isinstance(error, CredentialsError):
             return findings
-    topic = ""
+    found = None
     try:
         found = ensure_subscription(source)
-        topic = found.topic if found else ""
-        observed = observe_subscription("subscription", found) if found else None
-        findings += judge_subscription(source, observed)
+        findings += judge_subscription(source, observe_subscription("subscription", found) if found else None)
     except HeadwaterError as error:
         findings.append(to_finding(SUBSCRIPTION, error))
-    if topic and findings[0].status == "ok":
+    if found and findings[0].status == "ok":
         with closing(build_storage_client(source.endpoint, source.project)) as client:
-            findings += _check_notifications(client, source, topic, needs_removals=needs_removals)
+            findings += _check_notifications(client, source, found.topic, needs_removals=needs_removals)
+            findings += _check_grants(client, source, found)
     return findings
 
 
@@ -94,3 +112,27 @@ def _check_notifications(
         text = f"cannot be checked: {describe(error)}"
         return [SetupFinding(NOTIFICATION, "warning", text, _NOTIFICATION_RIGHTS)]
     return list(judge_notifications(rules, source, topic, needs_removals=needs_removals))
+
+
+def _check_grants(client: "Client", source: GcsSourceConfig, found: "Subscription") -> list[SetupFinding]:
+    """Check the roles of Google's service agents, if the credentials may read them: a run need not."""
+    try:
+        agents = find_agents(client, source.bucket, project_of(found.name))
+        with build_subscriber(source.queue.endpoint) as subscriber:
+            return [
+                judge_grant(kind, resource, find_grant(kind, agents), Grants(subscriber, resource).read())
+                for kind, resource in _list_granted(found)
+            ]
+    except SourceError:
+        return []
+
+
+def _list_granted(found: "Subscription") -> Iterator[tuple[ResourceKind, str]]:
+    """Yield the resources on which service agents need a role."""
+    if found.topic != DELETED_TOPIC:
+        yield "topic", found.topic
+    dead_letter_topic = found.dead_letter_policy.dead_letter_topic
+    if dead_letter_topic:
+        yield "subscription", found.name
+    if dead_letter_topic not in ("", DELETED_TOPIC):
+        yield "dead_letter_topic", dead_letter_topic

@@ -7,6 +7,7 @@ from headwater.config.source import GcsSourceConfig
 from headwater.sources.finding import SetupFinding
 from headwater.sources.gcs.resource_names import name_subscription
 from headwater.sources.planning.actions import Observed
+from headwater.sources.provisioner import ResourceKind
 
 SUBSCRIPTION = "source.subscription"
 NOTIFICATION = "source.notification"
@@ -110,3 +111,18 @@ def list_missing(rules: Iterable[NotificationRule], wanted: Sequence[str]) -> li
     """Return the events that none of the rules sends."""
     sending = list(rules)
     return [event for event in wanted if not any(rule.sends(event) for rule in sending)]
+
+
+def judge_grant(
+    kind: ResourceKind, resource: str, needed: tuple[str, str], members: Mapping[str, str]
+) -> SetupFinding:
+    """Return a finding about a service agent's role, given the members by role on the resource."""
+    role, member = needed
+    name = f"{SUBSCRIPTION}.grants"
+    if member in members.get(role, "").split(", "):
+        return SetupFinding(name, "ok", f"{member} has {role} on {resource}")
+    effect = "no notification is published" if kind == "topic" else "dead letters stay in the subscription"
+    detail = f"{member} does not have {role} on {resource}: unless the project grants it, {effect}"
+    group = resource.split("/")[2]
+    command = f"gcloud pubsub {group} add-iam-policy-binding {resource} --member={member} --role={role}"
+    return SetupFinding(name, "warning", detail, f"run `headwater up`, or {command}")

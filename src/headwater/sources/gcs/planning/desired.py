@@ -43,11 +43,10 @@ def build_desired(
         "ack_deadline": Exactly(str(source.queue.ack_deadline)),
         "dead_letter_topic": Exactly(dead_topic),
         "max_delivery_attempts": Exactly(str(source.resources.max_delivery_attempts)),
-        # The agent acknowledges a message that it has moved.
-        SUBSCRIBER: Includes(_as_member(agents.pubsub)),
+        **_grant("subscription", agents),
     }
     return [
-        _build_topic("dead_letter_topic", dead_topic, agents.pubsub, tags),
+        _build_topic("dead_letter_topic", dead_topic, agents, tags),
         Desired(
             "dead_letter_subscription",
             last_part(addresses.dead_letter_subscription),
@@ -56,7 +55,7 @@ def build_desired(
             tags,
             _ANOTHER_SUBSCRIPTION,
         ),
-        _build_topic("topic", addresses.topic, agents.storage, tags),
+        _build_topic("topic", addresses.topic, agents, tags),
         Desired(
             "subscription",
             last_part(addresses.subscription),
@@ -68,15 +67,22 @@ def build_desired(
     ]
 
 
-def _build_topic(kind: ResourceKind, address: str, publisher: str, tags: Mapping[str, str]) -> Desired:
-    return Desired(
-        kind,
-        last_part(address),
-        address,
-        {PUBLISHER: Includes(_as_member(publisher))},
-        tags,
-        _ANOTHER_TOPIC,
-    )
+def find_grant(kind: ResourceKind, agents: Agents) -> tuple[str, str]:
+    """Return the role on a resource of this kind, and the member that needs it."""
+    if kind == "topic":
+        return PUBLISHER, f"serviceAccount:{agents.storage}"
+    # The agent publishes a dead letter again, then acknowledges it in the subscription.
+    role = SUBSCRIBER if kind == "subscription" else PUBLISHER
+    return role, f"serviceAccount:{agents.pubsub}"
+
+
+def _grant(kind: ResourceKind, agents: Agents) -> dict[str, DesiredValue]:
+    role, member = find_grant(kind, agents)
+    return {role: Includes(member)}
+
+
+def _build_topic(kind: ResourceKind, address: str, agents: Agents, tags: Mapping[str, str]) -> Desired:
+    return Desired(kind, last_part(address), address, _grant(kind, agents), tags, _ANOTHER_TOPIC)
 
 
 def _keep_messages(topic: str) -> dict[str, DesiredValue]:
@@ -88,7 +94,3 @@ def _keep_messages(topic: str) -> dict[str, DesiredValue]:
         "push_endpoint": Exactly(""),
         "filter": Exactly(""),
     }
-
-
-def _as_member(account: str) -> str:
-    return f"serviceAccount:{account}"

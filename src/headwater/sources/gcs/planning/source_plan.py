@@ -122,13 +122,19 @@ def _judge_fixed(desired: Desired, action: ResourceAction) -> Iterator[SetupFind
         if change.name not in _FIXED:
             continue
         has = "none" if change.before in ("", DELETED_TOPIC) else repr(change.before)
+        way_out = (
+            f"set source.resources.topic to {last_part(change.before)}, or "
+            if change.name == "topic" and has != "none"
+            else ""
+        )
         yield SetupFinding(
             f"source.resources.{desired.kind}",
             "problem",
             f"subscription {desired.name} has {change.name} {has} instead of {change.after or 'none'}, which "
             "cannot be changed",
-            "remove it with its messages by `headwater down --yes`, then run `headwater up` again; the next "
-            "reconcile finds objects whose notifications were lost",
+            f"{way_out}delete the subscription with its messages (`gcloud pubsub subscriptions delete "
+            f"{desired.address}`), then run `headwater up` again; the next reconcile finds objects whose "
+            "notifications were lost",
         )
 
 

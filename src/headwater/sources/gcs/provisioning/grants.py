@@ -23,12 +23,13 @@ _POLICY_VERSION = 3
 
 
 class Grants:
-    """The members of each role on one resource. `right_start` begins its rights, as `pubsub.topics`."""
+    """The members of each role on one resource."""
 
-    def __init__(self, client: "PublisherClient | SubscriberClient", resource: str, right_start: str) -> None:
+    def __init__(self, client: "PublisherClient | SubscriberClient", resource: str) -> None:
         self._client = client
         self._resource = resource
-        self._right_start = right_start
+        # `pubsub.topics` or `pubsub.subscriptions`
+        self._right_start = f"pubsub.{resource.split('/')[2]}"
 
     def read(self) -> dict[str, str]:
         """Return the members by role, as sorted texts; conditional grants are not counted."""

@@ -93,7 +93,7 @@ class SubscriptionResources:
                 return
 
     def _open_grants(self, name: str) -> Grants:
-        return Grants(self._client, name, "pubsub.subscriptions")
+        return Grants(self._client, name)
 
 
 def _build_settings(attributes: Mapping[str, str], present: Mapping[str, str]) -> dict[str, Any]:

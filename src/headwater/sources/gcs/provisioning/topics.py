@@ -76,4 +76,4 @@ class TopicResources:
                 return
 
     def _open_grants(self, name: str) -> Grants:
-        return Grants(self._client, name, "pubsub.topics")
+        return Grants(self._client, name)

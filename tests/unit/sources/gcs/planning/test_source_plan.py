@@ -74,7 +74,8 @@ def test_a_longer_retention_and_further_grants_are_kept() -> None:
 def test_attributes_that_cannot_be_changed_are_problems(settings: dict[str, str], text: str) -> None:
     (problem,) = plan(configure(), observe("subscription", settings=settings)).problems
     assert text in problem.detail
-    assert "headwater down" in problem.fix
+    assert "subscriptions delete projects/p/subscriptions/headwater-acme" in problem.fix
+    assert ("source.resources.topic to x" in problem.fix) == ("topics/x" in text)
 
 
 def test_a_new_subscription_has_no_problem() -> None:
