@@ -16,7 +16,6 @@ CREATED = "OBJECT_FINALIZE"
 REMOVED = ("OBJECT_DELETE", "OBJECT_ARCHIVE")
 DELETED_TOPIC = "_deleted-topic_"
 NEVER = "never"
-_TOPIC_START = "//pubsub.googleapis.com/"
 _LEAST_RETENTION = 86_400.0
 
 
@@ -38,11 +37,6 @@ class NotificationRule:
     def covers(self, prefix: str) -> bool:
         """True if events of every key under `prefix` are sent."""
         return prefix.startswith(self.prefix)
-
-
-def parse_topic(reference: str) -> str:
-    """Return the full name of a topic that a notification configuration refers to."""
-    return reference.removeprefix(_TOPIC_START)
 
 
 def judge_subscription(source: GcsSourceConfig, found: Observed | None) -> list[SetupFinding]:

@@ -16,9 +16,8 @@ RETENTION_SECONDS = 7 * 86_400
 PUBLISHER = "roles/pubsub.publisher"
 SUBSCRIBER = "roles/pubsub.subscriber"
 _ANOTHER_TOPIC = "set source.resources.topic to create another"
-_ANOTHER_SUBSCRIPTION = (
-    "set source.subscription to another name, or to this one to use the subscription unchanged"
-)
+_ANOTHER_SUBSCRIPTION = "set source.subscription to another name"
+_OWN_SUBSCRIPTION = f"{_ANOTHER_SUBSCRIPTION}, or to this one to use the subscription unchanged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def build_desired(
             addresses.subscription,
             {**_keep_messages(addresses.topic), **receiving},
             tags,
-            _ANOTHER_SUBSCRIPTION,
+            _OWN_SUBSCRIPTION,
         ),
     ]
 
