@@ -20,6 +20,7 @@ from headwater.sources.gcs.clients import build_storage_client, build_subscriber
 from headwater.sources.gcs.google_errors import GOOGLE_ERRORS, asking, describe, is_busy
 from headwater.sources.gcs.judging import (
     DELETED_TOPIC,
+    GRANTS,
     NOTIFICATION,
     SUBSCRIPTION,
     judge_grant,
@@ -119,12 +120,14 @@ def _check_grants(client: "Client", source: GcsSourceConfig, found: "Subscriptio
     try:
         agents = find_agents(client, source.bucket, project_of(found.name))
         with build_subscriber(source.queue.endpoint) as subscriber:
-            return [
+            judged = [
                 judge_grant(kind, resource, find_grant(kind, agents), Grants(subscriber, resource).read())
                 for kind, resource in _list_granted(found)
             ]
     except SourceError:
         return []
+    good = SetupFinding(GRANTS, "ok", "Google's service agents have the roles that they need")
+    return [item for item in judged if item is not None] or [good]
 
 
 def _list_granted(found: "Subscription") -> Iterator[tuple[ResourceKind, str]]:

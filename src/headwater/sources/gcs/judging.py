@@ -11,6 +11,7 @@ from headwater.sources.provisioner import ResourceKind
 
 SUBSCRIPTION = "source.subscription"
 NOTIFICATION = "source.notification"
+GRANTS = f"{SUBSCRIPTION}.grants"
 CREATED = "OBJECT_FINALIZE"
 # In a versioned bucket, a removed or overwritten object is archived.
 REMOVED = ("OBJECT_DELETE", "OBJECT_ARCHIVE")
@@ -109,14 +110,13 @@ def list_missing(rules: Iterable[NotificationRule], wanted: Sequence[str]) -> li
 
 def judge_grant(
     kind: ResourceKind, resource: str, needed: tuple[str, str], members: Mapping[str, str]
-) -> SetupFinding:
-    """Return a finding about a service agent's role, given the members by role on the resource."""
+) -> SetupFinding | None:
+    """Return a finding if a service agent lacks a role, given the members by role on the resource."""
     role, member = needed
-    name = f"{SUBSCRIPTION}.grants"
     if member in members.get(role, "").split(", "):
-        return SetupFinding(name, "ok", f"{member} has {role} on {resource}")
+        return None
     effect = "no notification is published" if kind == "topic" else "dead letters stay in the subscription"
     detail = f"{member} does not have {role} on {resource}: unless the project grants it, {effect}"
     group = resource.split("/")[2]
     command = f"gcloud pubsub {group} add-iam-policy-binding {resource} --member={member} --role={role}"
-    return SetupFinding(name, "warning", detail, f"run `headwater up`, or {command}")
+    return SetupFinding(GRANTS, "warning", detail, f"run `headwater up`, or {command}")
