@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.fixtures.emulator",
     "tests.fixtures.google",
     "tests.fixtures.provisioning.cloud",
+    "tests.fixtures.provisioning.google_cloud",
     "tests.fixtures.spark",
     "tests.plugins.passes",
     "tests.plugins.seventh",

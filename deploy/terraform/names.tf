@@ -1,4 +1,4 @@
-# The same names as those that `headwater up` derives: src/headwater/sources/s3/resource_names.py.
+# The same names as those that `headwater up` derives: src/headwater/sources/planning/names.py.
 locals {
   whole    = "headwater-${var.bucket}"
   is_plain = var.prefix == "" && length(local.whole) <= 75 && can(regex("^[A-Za-z0-9_-]+$", local.whole))

@@ -10,11 +10,12 @@ from headwater.config.settings import Settings
 from headwater.sources.provisioner import Provisioner, ResourceAction
 from headwater.sources.registry import build_provisioner
 from tests.fixtures.provisioning.cloud import Cloud
+from tests.fixtures.provisioning.google_cloud import GoogleCloud
 
 BuildSettings = Callable[[], Settings]
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["gcs", "local", "s3"])
 def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Provisioner]:
     if request.param == "local":
         source = {"type": "local", "path": str(tmp_path / "in")}
@@ -22,6 +23,9 @@ def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Prov
         settings = Settings.model_validate(
             {"source": source, "lake": str(tmp_path / "lake"), "tables": tables}
         )
+    elif request.param == "gcs":
+        google_cloud: GoogleCloud = request.getfixturevalue("google_cloud")
+        settings = google_cloud.settings()
     else:
         cloud: Cloud = request.getfixturevalue("cloud")
         settings = cloud.settings()

@@ -41,7 +41,8 @@ def init(  # noqa: PLR0913 - one parameter per option
         str | None, typer.Option(metavar="URL", help="s3: queue that receives the bucket's notifications.")
     ] = None,
     subscription: Annotated[
-        str | None, typer.Option(metavar="S", help="gcs: subscription with the bucket's notifications.")
+        str | None,
+        typer.Option(metavar="S", help="gcs: existing subscription with the bucket's notifications."),
     ] = None,
     account: Annotated[str | None, typer.Option(metavar="A", help="azure: storage account.")] = None,
     container: Annotated[str | None, typer.Option(metavar="C", help="azure: container to ingest.")] = None,
@@ -74,8 +75,8 @@ def init(  # noqa: PLR0913 - one parameter per option
     render_text(f"Wrote {scaffold.config_path} with {_list_tables(scaffold.tables)}.")
     for note in scaffold.notes:
         render_text(f"  - {note}")
-    makes_queue = source is SourceKind.s3 and queue_url is None
-    render_text(f"Next: headwater --config {scaffold.config_path} {'up' if makes_queue else 'run --once'}")
+    command = "up" if request.needs_resources else "run --once"
+    render_text(f"Next: headwater --config {scaffold.config_path} {command}")
 
 
 def _list_tables(names: tuple[str, ...]) -> str:

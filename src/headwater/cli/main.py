@@ -39,11 +39,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "up": (
             "source.resources",
-            "Create or update the queue, its policies and the bucket's notification.",
+            "Create or update queue or subscription, their policies and the bucket's notification.",
         ),
         "down": (
             "source.resources",
-            "Remove the resources tagged by headwater, and its notification rules.",
+            "Remove the resources with headwater's tag or label, and its notification rules.",
         ),
         "run": ("run", "Capture events and ingest objects into every table, continuously or once."),
         "status": ("status", "Show events, lag, quarantine and the last commit of every table."),

@@ -4,20 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from headwater.errors import ResourceConflictError
 from headwater.sources.finding import SetupFinding
 from headwater.sources.notifications.outcome import MessageParser
 
 if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
 
-ResourceKind = Literal["dead_letter_queue", "queue", "topic", "subscription", "rule", "notification"]
+ResourceKind = Literal[
+    "dead_letter_queue",
+    "dead_letter_subscription",
+    "dead_letter_topic",
+    "notification",
+    "queue",
+    "rule",
+    "subscription",
+    "topic",
+]
 Change = Literal["create", "update", "delete", "none"]
-TAG = "tag "
+Role = Literal["set-up", "ingest", "serve"]
+_TAG_WORDS = ("tag ", "label ")
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """A change of one attribute (`tag NAME` for a tag); empty text means absent."""
+    """A change of one attribute (`tag NAME` or `label NAME` for a tag); empty text means absent."""
 
     name: str
     before: str
@@ -26,7 +37,7 @@ class AttributeChange:
 
 @dataclass(frozen=True, slots=True)
 class ResourceAction:
-    """What `up` or `down` does to one resource. `arn` is its current or future ARN.
+    """What `up` or `down` does to one resource. `address` is its ARN or full name, now or once created.
 
     An orphan is ours but no longer in any configuration; it is removed only on request.
     """
@@ -35,15 +46,16 @@ class ResourceAction:
     resource: str
     change: Change
     attributes: tuple[AttributeChange, ...] = ()
-    arn: str = ""
+    address: str = ""
     note: str = ""
     orphan: bool = False
 
     def list_written(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the attributes and tags to write."""
         written = {item.name: item.after for item in self.attributes}
-        tags = {name.removeprefix(TAG): value for name, value in written.items() if name.startswith(TAG)}
-        return {name: value for name, value in written.items() if not name.startswith(TAG)}, tags
+        tags = {name: value for name, value in written.items() if name.startswith(_TAG_WORDS)}
+        attributes = {name: value for name, value in written.items() if name not in tags}
+        return attributes, {name.partition(" ")[2]: value for name, value in tags.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +69,25 @@ class Plan:
     @property
     def has_changes(self) -> bool:
         """True if applying the plan would change anything, except orphans."""
-        return any(action.change != "none" and not action.orphan for action in self.actions)
+        return bool(self.changes)
+
+    @property
+    def changes(self) -> tuple[ResourceAction, ...]:
+        """Return the actions that change something, without orphans."""
+        return tuple(action for action in self.actions if action.change != "none" and not action.orphan)
 
     @property
     def orphans(self) -> tuple[ResourceAction, ...]:
         """Return resources of ours that are no longer configured."""
         return tuple(action for action in self.actions if action.orphan)
+
+
+def ensure_applicable(plan: Plan) -> None:
+    """Raise `ResourceConflictError` with all problems of a plan, if it has any."""
+    if plan.problems:
+        detail = "; ".join(problem.detail for problem in plan.problems)
+        hint = "; ".join(dict.fromkeys(problem.fix for problem in plan.problems))
+        raise ResourceConflictError(detail, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +129,7 @@ class Provisioner(Protocol):
         ...
 
     def probe(self, timeout_seconds: float) -> list[SetupFinding]:
-        """Put an object, waits for its notification, deletes it. Failure is a finding."""
+        """Put an object, wait for its notification, delete it. Failure is a finding."""
         ...
 
     def close(self) -> None:

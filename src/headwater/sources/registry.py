@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from headwater.errors import PlatformError, UsageError
 from headwater.sources.cleaner import SourceCleaner
 from headwater.sources.object_store import ObjectStore, ObjectStoreConfig, StoreKind
-from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope
+from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope, Role
 from headwater.sources.queue import Queue
 from headwater.sources.relocated_store import RelocatedStore
 from headwater.sources.source import Source
@@ -47,8 +47,13 @@ _CLEANERS: Mapping[str, tuple[str, str]] = {
     "s3": ("headwater.sources.s3.cleaner", "build_s3_cleaner"),
 }
 _PROVISIONERS: Mapping[str, tuple[str, str]] = {
+    "gcs": ("headwater.sources.gcs.provisioning.provisioner", "build_google_provisioner"),
     "local": ("headwater.sources.local.provisioner", "build_local_provisioner"),
     "s3": ("headwater.sources.s3.provisioning.provisioner", "build_aws_provisioner"),
+}
+_POLICIES: Mapping[str, tuple[str, str]] = {
+    "gcs": ("headwater.sources.gcs.provisioning.provisioner", "build_source_policies"),
+    "s3": ("headwater.sources.s3.provisioning.provisioner", "build_source_policies"),
 }
 # Only for setting up: executors, which build object stores, need no parsers.
 _PARSER = ("headwater.sources.message_parser", "parse_message")
@@ -108,7 +113,7 @@ def build_provisioner(
 ) -> Provisioner:
     """Build the provisioner of a source.
 
-    Raises `UsageError` for a type that has none, `ConfigError` if no region is found.
+    Raises `UsageError` for a type that has none, `ConfigError` if no region or project is found.
     """
     entry = _PROVISIONERS.get(source.type)
     if entry is None:
@@ -120,6 +125,21 @@ def build_provisioner(
     build = cast(BuildProvisioner, _load(entry))
     parse = cast("MessageParser", _load(_PARSER))
     return build(source, lake, scope or ProvisioningScope(), parse)
+
+
+def build_policies(source: "SourceConfig", lake: str) -> Mapping[Role, Mapping[str, object]]:
+    """Return the permissions that a source and its lake need, by role, in the vendor's form.
+
+    Raises `UsageError` for a type that needs none.
+    """
+    entry = _POLICIES.get(source.type)
+    if entry is None:
+        raise UsageError(
+            f"headwater prints no permissions for sources of type {source.type!r}",
+            hint=f"only sources of type {' and '.join(_POLICIES)} have them",
+        )
+    build = cast("Callable[[SourceConfig, str], Mapping[Role, Mapping[str, object]]]", _load(entry))
+    return build(source, lake)
 
 
 def _load(entry: tuple[str, str]) -> Any:

@@ -2,36 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from headwater.cli.main import app
 from tests.fixtures.provisioning.cloud import Cloud
-
-
-class Shell:
-    """Runs commands with a configuration of a bucket."""
-
-    def __init__(self, cloud: Cloud, folder: Path) -> None:
-        self._path = folder / "headwater.yaml"
-        source = {"type": "s3", "bucket": cloud.bucket, "endpoint": cloud.emulator.endpoint}
-        tables = {"a": {"path": "*.json"}}
-        self._path.write_text(json.dumps({"source": source, "lake": cloud.lake, "tables": tables}))
-
-    def run(self, *words: str) -> Result:
-        return CliRunner().invoke(app, ["-c", str(self._path), *words])
-
-    def read(self, *words: str, exit_code: int = 0) -> Any:
-        done = self.run(*words, "--json")
-        assert done.exit_code == exit_code, done.output
-        return json.loads(done.stdout)
+from tests.fixtures.provisioning.shell import Shell
 
 
 @pytest.fixture
 def shell(cloud: Cloud, tmp_path: Path) -> Shell:
-    return Shell(cloud, tmp_path)
+    return Shell(tmp_path, cloud.settings())
 
 
 def test_lifecycle_as_json(shell: Shell, cloud: Cloud) -> None:

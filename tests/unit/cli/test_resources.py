@@ -33,7 +33,7 @@ def test_a_folder_needs_nothing(config: Path, command: tuple[str, ...]) -> None:
 def test_a_folder_takes_no_policies(config: Path) -> None:
     done = run(config, "plan", "--policies")
     assert done.exit_code == 2
-    assert "type s3" in done.stderr
+    assert "type gcs and s3" in done.stderr
 
 
 def test_policies_without_credentials_leave_account_and_region_open(

@@ -43,8 +43,33 @@ def test_other_names_are_rejected(name: str) -> None:
     assert "source.subscription" in find_problem(f"subscription: {name}")
 
 
-def test_a_subscription_is_required() -> None:
-    assert "source.subscription" in find_problem("prefix: in/")
+def test_the_subscription_has_a_default_name() -> None:
+    source = parse("prefix: in/").source
+    assert isinstance(source, GcsSourceConfig)
+    assert source.subscription is None
+    assert source.notified_by == {"notifications": "pubsub"}
+
+
+def test_topic_and_labels_can_be_named() -> None:
+    source = parse("resources: {topic: landing, labels: {team: data, cost: 12}}").source
+    assert isinstance(source, GcsSourceConfig)
+    assert source.resources.labels == {"team": "data", "cost": "12"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ("labels: {Team: data}", "'Team'"),
+        ("labels: {team: Data}", "lowercase letters"),
+        ("labels: {headwater_owner: me}", "reserved prefix"),
+        ("labels: {goog-a: b}", "reserved prefix"),
+        (f"labels: {{{', '.join(f'l{at}: x' for at in range(61))}}}", "at most 60"),
+        ("topic: projects/acme/topics/landing", "source.resources.topic"),
+        ("max_delivery_attempts: 4", "source.resources.max_delivery_attempts"),
+    ],
+)
+def test_resources_that_google_rejects_are_rejected(resources: str, expected: str) -> None:
+    assert expected in find_problem(f"resources: {{{resources}}}")
 
 
 def test_an_address_is_no_bucket() -> None:

@@ -105,6 +105,15 @@ def test_gcs_source_loads(tmp_path: Path) -> None:
     assert (source.bucket, source.subscription) == ("acme", "acme-landing")
 
 
+def test_gcs_source_without_a_subscription_loads_and_asks_for_it(tmp_path: Path) -> None:
+    scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="gcs", bucket="acme"))
+    source = load_settings(scaffold.config_path, environ={}).source
+    assert source.type == "gcs"
+    assert source.subscription is None
+    assert "headwater up" in scaffold.notes[0]
+    assert "source.subscription" in scaffold.notes[0]
+
+
 def test_azure_source_loads(tmp_path: Path) -> None:
     request = ScaffoldRequest(tmp_path, source="azure", account="acme", container="landing", queue="events")
     source = load_settings(write_scaffold(request).config_path, environ={}).source
@@ -139,7 +148,7 @@ def test_incompatible_options_are_reported(tmp_path: Path) -> None:
         ScaffoldRequest(tmp_path, source="s3"),
         ScaffoldRequest(tmp_path, source="s3", bucket="b", path=tmp_path),
         ScaffoldRequest(tmp_path, bucket="b"),
-        ScaffoldRequest(tmp_path, source="gcs", bucket="b"),
+        ScaffoldRequest(tmp_path, source="gcs", subscription="s"),
         ScaffoldRequest(tmp_path, source="s3", bucket="b", subscription="s"),
         ScaffoldRequest(tmp_path, source="azure", container="c", queue="events"),
         ScaffoldRequest(tmp_path, source="gcs", bucket="b", subscription="s", account="acme"),

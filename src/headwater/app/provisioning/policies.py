@@ -1,23 +1,15 @@
-"""The IAM permissions that a configuration needs, by role."""
+"""The permissions that a configuration needs, by role."""
 
 from collections.abc import Mapping
 
 from headwater.config.settings import Settings
-from headwater.errors import UsageError
-from headwater.sources.s3.planning.roles import Role
+from headwater.sources import registry
+from headwater.sources.provisioner import Role
 
 
 def build_policies(settings: Settings) -> Mapping[Role, Mapping[str, object]]:
-    """Return IAM policies by role (`set-up`, `ingest`, `serve`). Raises `UsageError` for another source.
+    """Return IAM policies of AWS, or permissions of Google's custom roles, by role.
 
-    Asks AWS for the caller's identity; if unknown, account and region are `*`.
+    An unknown account, region or project is `*`. Raises `UsageError` for another source.
     """
-    source = settings.source
-    if source.type != "s3":
-        raise UsageError(
-            f"a source of type {source.type!r} needs no IAM policies of AWS",
-            hint="only sources of type s3 need them",
-        )
-    from headwater.sources.s3.provisioning.provisioner import build_source_policies
-
-    return build_source_policies(source, settings.lake)
+    return registry.build_policies(settings.source, settings.lake)

@@ -22,7 +22,8 @@ _WORDS: "dict[Change, str]" = {"create": "to create", "update": "to change", "de
 AdoptFlag = Annotated[
     bool,
     typer.Option(
-        "--adopt", help="Adopt existing resources that have the expected names but not headwater's tag."
+        "--adopt",
+        help="Adopt existing resources that have the expected names but not headwater's tag or label.",
     ),
 ]
 PruneFlag = Annotated[
@@ -47,7 +48,9 @@ def plan(
     prune: PruneFlag = False,
     policies: Annotated[
         bool,
-        typer.Option("--policies", help="Print the IAM policies of the roles set-up, ingest and serve."),
+        typer.Option(
+            "--policies", help="Print the IAM policies or permissions of the roles set-up, ingest and serve."
+        ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -80,7 +83,7 @@ def up(
     ] = 60,
     as_json: JsonFlag = False,
 ) -> None:
-    """Create or update the queue, its policies and the bucket's notification.
+    """Create or update queue or subscription, their policies and the bucket's notification.
 
     Notification rules of other owners stay unchanged. Exit code 1: a conflict, or the probe's notification
     did not arrive.
@@ -117,7 +120,7 @@ def down(
     dry_run: DryRunFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Remove the resources tagged by headwater, and its notification rules.
+    """Remove the resources with headwater's tag or label, and its notification rules.
 
     The lake and its tables stay. Requires --yes.
     """

@@ -15,7 +15,6 @@ from headwater.errors import UsageError
 # Hidden: a source folder that contains the configuration must not ingest the schema as data.
 SCHEMA_PATH = ".headwater/schema.json"
 EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
-MAKE_QUEUE = "create queue and notification with headwater up, or set source.queue.url to an existing queue"
 
 _HEAD = """\
 # yaml-language-server: $schema={schema}
@@ -43,8 +42,14 @@ _APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
 _REQUIRED: Mapping[SourceKind, tuple[str, ...]] = {
     "local": (),
     "s3": ("bucket",),
-    "gcs": ("bucket", "subscription"),
+    "gcs": ("bucket",),
     "azure": ("account", "container", "queue"),
+}
+# What is left to do for a source that needs resources.
+_CREATE: Mapping[SourceKind, str] = {
+    "s3": "create queue and notification with headwater up, or set source.queue.url to an existing queue",
+    "gcs": "create topic, subscription and notification with headwater up, or set source.subscription to an "
+    "existing subscription",
 }
 
 
@@ -63,6 +68,11 @@ class ScaffoldRequest:
     container: str | None = None
     queue: str | None = None
     force: bool = False
+
+    @property
+    def needs_resources(self) -> bool:
+        """True if `headwater up` has to create what delivers the source's notifications."""
+        return self.source in _CREATE and not (self.queue_url or self.subscription)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +142,8 @@ def _format_flag(option: str) -> str:
 
 def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
     if request.source != "local":
-        makes_queue = request.source == "s3" and not request.queue_url
-        return [*([MAKE_QUEUE] if makes_queue else []), "adapt the table to your keys"]
+        create = [_CREATE[request.source]] if request.needs_resources else []
+        return [*create, "adapt the table to your keys"]
     if not source_path.is_dir():
         return [
             f"the source folder {source_path} does not exist yet",
@@ -185,10 +195,15 @@ def _render_s3_source(request: ScaffoldRequest) -> list[str]:
 
 
 def _render_gcs_source(request: ScaffoldRequest) -> list[str]:
+    subscription = (
+        f"  subscription: {_quote(request.subscription)}   # Pub/Sub, with the bucket's notifications"
+        if request.subscription
+        else f"  # subscription: {request.bucket}   # default: the one that `headwater up` creates"
+    )
     return [
         "  type: gcs",
         f"  bucket: {_quote(request.bucket or '')}",
-        f"  subscription: {_quote(request.subscription or '')}   # Pub/Sub, with the bucket's notifications",
+        subscription,
         "  # project: acme-data              # default: that of the credentials",
         "  # prefix: landing/",
     ]

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from headwater.config.source.azure import AzureSourceConfig, StorageQueueConfig
 from headwater.config.source.capture import CaptureConfig
-from headwater.config.source.gcs import GcsSourceConfig, SubscriptionConfig
+from headwater.config.source.gcs import GcsSourceConfig, PubSubResourcesConfig, SubscriptionConfig
 from headwater.config.source.local import LocalSourceConfig
 from headwater.config.source.reconcile import ReconcileConfig
 from headwater.config.source.s3 import QueueConfig, ResourcesConfig, S3SourceConfig
@@ -20,6 +20,7 @@ __all__ = [
     "CaptureConfig",
     "GcsSourceConfig",
     "LocalSourceConfig",
+    "PubSubResourcesConfig",
     "QueueConfig",
     "ReconcileConfig",
     "ResourcesConfig",

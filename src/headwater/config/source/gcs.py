@@ -1,11 +1,12 @@
 """`source: {type: gcs}`: a bucket in Google Cloud Storage, and the subscription to its notifications."""
 
+import re
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from headwater.config.addresses import check_bucket_name
-from headwater.config.section import Duration, Section
+from headwater.config.section import Duration, Section, TextMap
 from headwater.config.source.cleaning import (
     CLEAN_DELAY,
     CLEAN_SOURCE,
@@ -16,6 +17,11 @@ from headwater.config.source.cleaning import (
 )
 
 _SUBSCRIPTION = r"^(projects/[^/\s]+/subscriptions/)?[A-Za-z][A-Za-z0-9._~+%-]{2,254}$"
+# Shorter than Pub/Sub allows, by the suffix of the dead-letter topic.
+_TOPIC = r"^[A-Za-z][A-Za-z0-9._~+%-]{2,249}$"
+_LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+_MAX_LABELS = 60
 
 
 class SubscriptionConfig(Section):
@@ -52,6 +58,38 @@ class SubscriptionConfig(Section):
         return self.ack_deadline
 
 
+class PubSubResourcesConfig(Section):
+    """Topics and subscriptions that `headwater up` creates for the source."""
+
+    topic: str | None = Field(
+        None,
+        pattern=_TOPIC,
+        description="Name of the topic. Default: that of the subscription.",
+        examples=["landing-events"],
+    )
+    max_delivery_attempts: int = Field(
+        10, ge=5, le=100, description="Deliveries after which a message goes to the dead-letter topic."
+    )
+    labels: TextMap = Field(
+        {}, description="Additional labels of the created resources.", examples=[{"team": "data"}]
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, labels: dict[str, str]) -> dict[str, str]:
+        for name, value in labels.items():
+            if not _LABEL.fullmatch(name) or not _LABEL_VALUE.fullmatch(value):
+                raise ValueError(
+                    f"invalid label {name!r}: {value!r}. Allowed: at most 63 lowercase letters, digits, `_` "
+                    "and `-`; a name begins with a letter"
+                )
+            if name.startswith(("headwater_", "goog")):
+                raise ValueError(f"the label {name!r} has a reserved prefix; choose another name")
+        if len(labels) > _MAX_LABELS:
+            raise ValueError(f"{len(labels)} labels; at most {_MAX_LABELS} are allowed")
+        return labels
+
+
 class GcsSourceConfig(Section):
     """Objects in Google Cloud Storage, with notifications in Pub/Sub."""
 
@@ -69,13 +107,14 @@ class GcsSourceConfig(Section):
     project: str | None = Field(
         None,
         min_length=1,
-        description="Project of the subscription. Default: that of the credentials.",
+        description="Project of subscription and topic. Default: that of the credentials.",
         examples=["acme-data"],
     )
-    subscription: str = Field(
+    subscription: str | None = Field(
+        None,
         pattern=_SUBSCRIPTION,
         description="Pub/Sub subscription with the bucket's notifications: a name in `project`, or "
-        "`projects/PROJECT/subscriptions/NAME`.",
+        "`projects/PROJECT/subscriptions/NAME`. Default: the one that `headwater up` creates, by its name.",
         examples=["acme-landing"],
     )
     endpoint: str | None = Field(
@@ -91,6 +130,9 @@ class GcsSourceConfig(Section):
     )
     queue: SubscriptionConfig = Field(
         SubscriptionConfig(), description="How messages are pulled from the subscription."
+    )
+    resources: PubSubResourcesConfig = Field(
+        PubSubResourcesConfig(), description="Resources that `headwater up` creates."
     )
     clean_source: CleanAction = Field("off", description=CLEAN_SOURCE)
     clean_source_delay: Duration = Field(2_592_000, description=CLEAN_DELAY, examples=["7d"])
@@ -118,8 +160,9 @@ class GcsSourceConfig(Section):
 
     @property
     def notified_by(self) -> dict[str, str]:
-        """Return the route of notifications."""
-        return {"notifications": "pubsub", "subscription": self.subscription}
+        """Return the route of notifications, and the subscription if it is configured."""
+        named = {"subscription": self.subscription} if self.subscription else {}
+        return {"notifications": "pubsub"} | named
 
     @property
     def clean_source_target(self) -> str:

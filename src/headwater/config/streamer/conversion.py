@@ -215,9 +215,7 @@ def _convert_folder(left: SettingsLeft, table: KeyPath, file_format: str, root: 
         text = left.properties.pop(key)
         left.put((*table, "options", strip_prefix(key).removeprefix("csv.")), text, key, text)
     if kind == "gcs":
-        left.draft.note(
-            "`source.subscription` is missing: the Pub/Sub subscription of the bucket's notifications"
-        )
+        left.draft.note("`headwater up` creates the subscription and the bucket's notifications")
     if kind == "s3":
         left.draft.note("`headwater up` creates the queue and the bucket's notifications")
     return ""

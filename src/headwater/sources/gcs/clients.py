@@ -9,11 +9,13 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import storage
-from google.pubsub_v1 import SubscriberClient
+from google.pubsub_v1 import PublisherClient, SubscriberClient
+from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
 from headwater.errors import ConfigError
 from headwater.sources.gcs.google_errors import NO_CREDENTIALS_HINT, asking
+from headwater.sources.gcs.resource_names import Addresses, name_subscription, project_of
 from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
@@ -62,30 +64,43 @@ def build_storage_client(endpoint: str | None, project: str | None = None) -> st
 
 def build_subscriber(endpoint: str | None) -> SubscriberClient:
     """Build a thread-safe client of Pub/Sub's subscriptions. Raises `CredentialsError`."""
-    credentials, _ = find_credentials(endpoint)
-    host = urlsplit(endpoint).netloc if endpoint else SubscriberClient.DEFAULT_ENDPOINT
-    if isinstance(credentials, AnonymousCredentials):
-        channel = grpc.insecure_channel(host, options=_RECEIVE_BYTES)
-    else:
-        channel = SubscriberGrpcTransport.create_channel(
-            host, credentials=credentials, options=_RECEIVE_BYTES
-        )
+    channel = _open_channel(endpoint)
     return SubscriberClient(transport=SubscriberGrpcTransport(channel=channel))
 
 
+def build_publisher(endpoint: str | None) -> PublisherClient:
+    """Build a thread-safe client of Pub/Sub's topics. Raises `CredentialsError`."""
+    channel = _open_channel(endpoint)
+    return PublisherClient(transport=PublisherGrpcTransport(channel=channel))
+
+
+def _open_channel(endpoint: str | None) -> grpc.Channel:
+    credentials, _ = find_credentials(endpoint)
+    host = urlsplit(endpoint).netloc if endpoint else SubscriberClient.DEFAULT_ENDPOINT
+    if isinstance(credentials, AnonymousCredentials):
+        return grpc.insecure_channel(host, options=_RECEIVE_BYTES)
+    # Topics and subscriptions have the same address and scopes.
+    return SubscriberGrpcTransport.create_channel(host, credentials=credentials, options=_RECEIVE_BYTES)
+
+
 def find_subscription(source: "GcsSourceConfig") -> str:
-    """Return the full name of the source's subscription.
+    """Return the full name of the source's subscription. Raises as `find_addresses`."""
+    return find_addresses(source).subscription
+
+
+def find_addresses(source: "GcsSourceConfig") -> Addresses:
+    """Return the full names of the source's subscription and topics.
 
     Raises `ConfigError` if neither the configuration nor the credentials name a project, and
     `CredentialsError` if there are none.
     """
-    name = source.subscription
+    name = name_subscription(source)
     if name.startswith("projects/"):
-        return name
+        return Addresses.of(source, project_of(name))
     project = source.project or find_credentials(source.queue.endpoint)[1]
     if project is None:
         raise ConfigError(
             f"no project for subscription {name}",
             hint="set source.project, or source.subscription to projects/PROJECT/subscriptions/NAME",
         )
-    return f"projects/{project}/subscriptions/{name}"
+    return Addresses.of(source, project)

@@ -7,7 +7,7 @@ import requests
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
-from headwater.errors import CredentialsError, SourceError, SourceUnavailableError
+from headwater.errors import CredentialsError, QueueNotFoundError, SourceError, SourceUnavailableError
 from headwater.sources.subject import Subject
 
 GOOGLE_ERRORS = (api.GoogleAPIError, auth.GoogleAuthError, requests.RequestException)
@@ -34,7 +34,8 @@ def is_busy(error: Exception) -> bool:
     """True if the same request may succeed later."""
     if isinstance(error, auth.RefreshError):
         return bool(error.retryable)
-    return isinstance(error, _BUSY)
+    # Emulators lack some methods.
+    return isinstance(error, _BUSY) and not isinstance(error, api.MethodNotImplemented)
 
 
 @contextmanager
@@ -46,15 +47,29 @@ def asking(subject: Subject, missing: type[SourceError] = SourceError) -> Iterat
         raise explain_google_failure(error, subject, missing) from error
 
 
+@contextmanager
+def needing(right: str, subject: Subject, missing: type[SourceError] = SourceError) -> Iterator[None]:
+    """Convert errors as `asking` does; a denial names the permission that the request needs."""
+    try:
+        yield
+    except api.Forbidden as error:
+        raise CredentialsError(
+            f"{subject.name}: {right} is denied: {describe(error)}",
+            hint=f"allow {right}; `headwater plan --policies` prints all permissions of the role set-up",
+        ) from error
+    except GOOGLE_ERRORS as error:
+        raise explain_google_failure(error, subject, missing) from error
+
+
 def explain_google_failure(
     error: Exception, subject: Subject, missing: type[SourceError] = SourceError
 ) -> SourceError:
     """Convert a failure at a bucket, topic or subscription into headwater's error, with a fix."""
     text = describe(error)
     if isinstance(error, api.NotFound):
-        return missing(
-            f"{subject.name} does not exist: {text}", hint=f"check {subject.setting} and the project"
-        )
+        create = "create it with `headwater up`, or " if missing is QueueNotFoundError else ""
+        hint = f"{create}check {subject.setting} and the project"
+        return missing(f"{subject.name} does not exist: {text}", hint=hint)
     if isinstance(error, api.Forbidden):
         return CredentialsError(f"{subject.name}: access is denied: {text}", hint=subject.rights)
     if is_busy(error):

@@ -16,12 +16,12 @@ from ruamel.yaml import YAML
 
 from headwater.config.settings import Settings
 from headwater.config.source import S3SourceConfig
+from headwater.sources.planning.actions import Observed
 from headwater.sources.s3.judging.notification import Route
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, build_event_pattern
 from headwater.sources.s3.planning.key_policy import build_key_statement, list_services
 from headwater.sources.s3.planning.notification_rules import WANTED_KINDS, build_rule, fold_kinds
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 from headwater.sources.s3.planning.roles import build_role_policies
 from headwater.sources.s3.planning.source_plan import SourceState, plan_source
 from headwater.sources.s3.resource_names import name_queue_of, name_resources, name_rule
@@ -160,7 +160,7 @@ def test_policies_of_roles_are_those_of_plan(evaluated, name):
 def test_queue_and_topic_are_those_of_up(evaluated, name):
     result = evaluated[name]
     source = read_source(name, result)
-    owner = Owner.of(LAKE, source.bucket, source.prefix)
+    owner = build_owner(LAKE, source.bucket, source.prefix)
     desired = {item.kind: item for item in build_desired(source, owner, SITE, Addresses.of(source, SITE))}
     # Their classes differ by attribute.
     queue: Mapping[str, Any] = desired["queue"].attributes
@@ -211,7 +211,7 @@ def test_plan_leaves_nothing_to_do(evaluated, name):
     queue = Observed("queue", "", addresses.queue, {"Policy": json.dumps(result["queue"])})
     route = Route("queue", addresses.queue, frozenset(result["events"]), source.prefix)
     rules = {"QueueConfigurations": [build_rule("headwater", route)]}
-    owner = Owner.of(LAKE, source.bucket, source.prefix)
+    owner = build_owner(LAKE, source.bucket, source.prefix)
     plan = plan_source(
         source, owner, SourceState(SITE, addresses, SITE.region, rules, (queue,)), False, False
     )

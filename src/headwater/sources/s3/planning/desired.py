@@ -5,22 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater.config.source import S3SourceConfig
-from headwater.sources.s3.planning.actions import Desired
-from headwater.sources.s3.planning.desired_values import (
-    AtLeast,
-    DesiredValue,
-    Exactly,
-    PolicyWith,
-    SameJson,
-    Statement,
-)
-from headwater.sources.s3.planning.ownership import Owner
-from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of, name_resources, name_rule
+from headwater.sources.planning.actions import Desired
+from headwater.sources.planning.desired_values import AtLeast, DesiredValue, Exactly
+from headwater.sources.planning.names import DEAD_LETTER_ENDING
+from headwater.sources.planning.ownership import Owner
+from headwater.sources.s3.planning.desired_values import PolicyWith, SameJson, Statement
+from headwater.sources.s3.resource_names import name_queue_of, name_resources, name_rule
 
 RETENTION_SECONDS = 14 * 86_400
 # A notification has up to 64 KiB; a queue with a lower limit rejects it, and it is lost.
 MIN_MESSAGE_BYTES = 65_536
 MESSAGE_BYTES = 262_144
+_ANOTHER_NAME = "set source.resources.name to create another"
+_OWN_QUEUE = f"{_ANOTHER_NAME}, set source.queue.url to its URL to use it unchanged"
 SEND_SID = "HeadwaterSend"
 TLS_SID = "HeadwaterTls"
 
@@ -123,6 +120,7 @@ def _build_queues(
             dead,
             {**shared, "Policy": _build_policy([], "sqs:*", dead, site)},
             tags,
+            _ANOTHER_NAME,
         ),
         Desired(
             "queue",
@@ -134,6 +132,7 @@ def _build_queues(
                 "Policy": _build_policy([send], "sqs:*", queue, site),
             },
             tags,
+            _OWN_QUEUE,
         ),
     ]
 
@@ -154,7 +153,7 @@ def _build_topic(
         "RawMessageDelivery": Exactly("true"),
     }
     return [
-        Desired("topic", _last(topic), topic, attributes, tags),
+        Desired("topic", _last(topic), topic, attributes, tags, _ANOTHER_NAME),
         Desired("subscription", f"{_last(topic)} -> {_last(queue)}", topic, delivery),
     ]
 
@@ -165,7 +164,8 @@ def _build_rule(source: S3SourceConfig, addresses: Addresses, tags: Mapping[str,
         "State": Exactly("ENABLED"),
         "Target": Exactly(addresses.queue),
     }
-    return Desired("rule", addresses.rule.rsplit("/", 1)[-1], addresses.rule, attributes, tags)
+    name = addresses.rule.rsplit("/", 1)[-1]
+    return Desired("rule", name, addresses.rule, attributes, tags, _ANOTHER_NAME)
 
 
 def _encrypt_queue(kms_key: str | None, site: Site) -> dict[str, DesiredValue]:

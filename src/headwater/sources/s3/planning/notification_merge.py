@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater.sources.finding import SetupFinding
+from headwater.sources.planning.ownership import Owner
 from headwater.sources.provisioner import AttributeChange
 from headwater.sources.s3.judging.notification import NAME, Route, RouteKind
 from headwater.sources.s3.planning.notification_rules import (
@@ -21,7 +22,6 @@ from headwater.sources.s3.planning.notification_rules import (
     list_rules,
     overlap,
 )
-from headwater.sources.s3.planning.ownership import Owner
 
 
 @dataclass(frozen=True, slots=True)

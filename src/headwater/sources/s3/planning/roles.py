@@ -1,16 +1,13 @@
 """Least-privilege IAM policies for set-up, ingestion and serving. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from headwater.config.source import S3SourceConfig
+from headwater.sources.probe import PROBE_FOLDER
+from headwater.sources.provisioner import Role
 from headwater.sources.s3.planning.desired import Addresses, Site
 from headwater.sources.s3.planning.desired_values import Statement
-
-Role = Literal["set-up", "ingest", "serve"]
-ROLES: tuple[Role, ...] = get_args(Role)
-PROBE_FOLDER = "_headwater/"
 
 _QUEUE_SET_UP = (
     "sqs:CreateQueue",

@@ -5,10 +5,17 @@ from dataclasses import dataclass
 
 from headwater.config.source import S3SourceConfig
 from headwater.sources.finding import SetupFinding
+from headwater.sources.planning.actions import (
+    ORPHAN_NOTE,
+    Observed,
+    plan_orphans,
+    plan_removal,
+    plan_resource,
+)
+from headwater.sources.planning.ownership import Owner
 from headwater.sources.provisioner import Plan, ResourceAction, ResourceKind
 from headwater.sources.s3.judging.bucket import QUEUE_REGION
 from headwater.sources.s3.judging.queue_policy import Sender, judge_policy
-from headwater.sources.s3.planning.actions import Observed, plan_orphans, plan_removal, plan_resource
 from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, find_sender
 from headwater.sources.s3.planning.notification_merge import (
     Merge,
@@ -17,7 +24,6 @@ from headwater.sources.s3.planning.notification_merge import (
     withdraw_notification,
 )
 from headwater.sources.s3.planning.notification_rules import Configuration
-from headwater.sources.s3.planning.ownership import Owner
 
 MergeInto = Callable[[Configuration], Merge]
 
@@ -53,7 +59,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
         problems.append(_describe_missing_queue(source.queue.url))
     if given:
         actions.append(
-            ResourceAction("queue", given.name, "none", arn=given.arn, note="yours: left unchanged")
+            ResourceAction("queue", given.name, "none", address=given.address, note="yours: left unchanged")
         )
         finding = _judge_given_queue(source, given, state)
         (problems if finding.status == "problem" else warnings).append(finding)
@@ -66,7 +72,7 @@ def plan_source(source: S3SourceConfig, owner: Owner, state: SourceState, adopt:
     merge = merge_for(source, owner, state.addresses, prune)(state.notification)
     problems += merge.problems
     actions.append(_describe_merge(source.bucket, merge, "update"))
-    wanted = [*(item.arn for item in desired), *([given.arn] if given else [])]
+    wanted = [*(item.address for item in desired), *([given.address] if given else [])]
     actions += _list_orphans(source.bucket, state, merge, wanted, prune)
     return Plan(tuple(actions), tuple(problems), tuple(item for item in warnings if item.status != "ok"))
 
@@ -82,7 +88,7 @@ def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState
         for item in reversed(desired)
         if item.kind != "subscription"
     ]
-    actions += _list_orphans(source.bucket, state, merge, [item.arn for item in desired], prune)
+    actions += _list_orphans(source.bucket, state, merge, [item.address for item in desired], prune)
     return Plan(tuple(actions), (), state.warnings)
 
 
@@ -124,7 +130,7 @@ def _judge_region(source: S3SourceConfig, state: SourceState) -> Iterator[SetupF
 
 def _judge_given_queue(source: S3SourceConfig, queue: Observed, state: SourceState) -> SetupFinding:
     service, sender, _ = find_sender(source, state.site, state.addresses)
-    return judge_policy(queue.attributes.get("Policy", ""), queue.arn, Sender(service, sender))
+    return judge_policy(queue.attributes.get("Policy", ""), queue.address, Sender(service, sender))
 
 
 def _describe_missing_queue(url: str) -> SetupFinding:
@@ -146,9 +152,8 @@ def _describe_merge(bucket: str, merge: Merge, change_word: str) -> ResourceActi
 def _list_orphans(
     bucket: str, state: SourceState, merge: Merge, wanted: list[str], prune: bool
 ) -> list[ResourceAction]:
-    note = "created by headwater, but not in this configuration"
     rules = [
-        ResourceAction("notification", f"{bucket}: {rule_id}", "delete", note=note, orphan=True)
+        ResourceAction("notification", f"{bucket}: {rule_id}", "delete", note=ORPHAN_NOTE, orphan=True)
         for rule_id in merge.orphans
         if not prune
     ]

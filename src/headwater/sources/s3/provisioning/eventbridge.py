@@ -5,9 +5,9 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headwater.errors import SourceError
+from headwater.sources.planning.actions import Observed
 from headwater.sources.provisioner import ResourceAction
 from headwater.sources.s3.aws import asking, error_code
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.subject import Subject
 
 TARGET_ID = "headwater"
@@ -58,7 +58,7 @@ class RuleResources:
         with asking(_name(name), "events"):
             if tags:
                 listed = [{"Key": key, "Value": value} for key, value in tags.items()]
-                self._client.tag_resource(ResourceARN=action.arn, Tags=listed)
+                self._client.tag_resource(ResourceARN=action.address, Tags=listed)
             if attributes.keys() & {"EventPattern", "State"}:
                 rule = self._client.describe_rule(Name=name)
                 self._client.put_rule(
@@ -72,7 +72,7 @@ class RuleResources:
 
     def delete(self, action: ResourceAction) -> None:
         """Delete the rule with its targets."""
-        name = _last(action.arn)
+        name = _last(action.address)
         with asking(_name(name), "events"):
             targets = self._client.list_targets_by_rule(Rule=name).get("Targets", [])
             if targets:

@@ -16,19 +16,29 @@ from headwater.errors import (
     ConfigError,
     CredentialsError,
     HeadwaterError,
-    ResourceConflictError,
     SourceError,
 )
 from headwater.sources.finding import SetupFinding
 from headwater.sources.notifications.outcome import MessageParser
-from headwater.sources.provisioner import OnAction, Plan, ProvisioningScope, ResourceAction, ResourceKind
+from headwater.sources.planning.actions import Observed
+from headwater.sources.planning.names import DEAD_LETTER_ENDING
+from headwater.sources.planning.ownership import Owner
+from headwater.sources.probe import Probe
+from headwater.sources.provisioner import (
+    OnAction,
+    Plan,
+    ProvisioningScope,
+    ResourceAction,
+    ResourceKind,
+    Role,
+    ensure_applicable,
+)
 from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site
 from headwater.sources.s3.planning.notification_rules import Configuration
-from headwater.sources.s3.planning.ownership import OWNER_TAG, Owner
-from headwater.sources.s3.planning.roles import Role, build_role_policies
+from headwater.sources.s3.planning.ownership import build_owner
+from headwater.sources.s3.planning.roles import build_role_policies
 from headwater.sources.s3.planning.source_plan import (
     SourceState,
     merge_for,
@@ -38,12 +48,12 @@ from headwater.sources.s3.planning.source_plan import (
 )
 from headwater.sources.s3.provisioning.eventbridge import RuleResources
 from headwater.sources.s3.provisioning.kms import check_key
-from headwater.sources.s3.provisioning.probe import Probe
+from headwater.sources.s3.provisioning.probe import S3ProbeObject
 from headwater.sources.s3.provisioning.s3 import BucketNotification
 from headwater.sources.s3.provisioning.sns import TopicResources
 from headwater.sources.s3.provisioning.sqs import QueueResources
 from headwater.sources.s3.queue import SqsQueue, build_call, find_queue_endpoint
-from headwater.sources.s3.resource_names import DEAD_LETTER_ENDING, name_queue_of
+from headwater.sources.s3.resource_names import name_queue_of
 from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:
@@ -157,9 +167,7 @@ class AwsProvisioner:
     def apply(self, plan: Plan, on_action: OnAction) -> None:
         """See `Provisioner.apply`."""
         ensure_applicable(plan)
-        for action in plan.actions:
-            if action.change == "none" or action.orphan:
-                continue
+        for action in plan.changes:
             self._apply(action)
             on_action(action)
         self._remove_orphans(plan, on_action)
@@ -177,9 +185,7 @@ class AwsProvisioner:
 
     def remove(self, plan: Plan, on_action: OnAction) -> None:
         """See `Provisioner.remove`."""
-        for action in plan.actions:
-            if action.change == "none" or action.orphan:
-                continue
+        for action in plan.changes:
             self._remove(action)
             on_action(action)
         self._remove_orphans(plan, on_action)
@@ -193,7 +199,8 @@ class AwsProvisioner:
         # Received messages stay hidden until the probe releases them.
         call = build_call(client, self._clients.core)
         with closing(SqsQueue(call, url, visibility_timeout=int(3 * timeout_seconds) + 60)) as queue:
-            return Probe(self._clients.s3, queue, self._source, self._parse).run(timeout_seconds)
+            stored = S3ProbeObject(self._clients.s3, self._source.bucket, self._source.prefix)
+            return Probe(stored, queue, self._parse).run(timeout_seconds)
 
     def close(self) -> None:
         """See `Provisioner.close`."""
@@ -212,7 +219,7 @@ class AwsProvisioner:
         source, clients = self._source, self._clients
         queue = self._read_queue()
         site = find_site(clients, queue, self._owner)
-        addresses = Addresses.of(source, site, queue.arn if queue else "")
+        addresses = Addresses.of(source, site, queue.address if queue else "")
         tagged, warning = self.find_tagged()
         return SourceState(
             site=site,
@@ -234,7 +241,7 @@ class AwsProvisioner:
             found.append(topic)
             if topic:
                 name = f"{topic.name} -> {name_queue_of(self._source)}"
-                found.append(topics.read_subscription(topic.arn, addresses.queue, name))
+                found.append(topics.read_subscription(topic.address, addresses.queue, name))
         if self._source.notifications == "eventbridge":
             found.append(RuleResources(self._clients.get("events")).read(addresses.rule))
         return [item for item in found if item is not None]
@@ -245,7 +252,7 @@ class AwsProvisioner:
         try:
             pages = self._clients.get("resourcegroupstaggingapi").get_paginator("get_resources")
             for page in pages.paginate(
-                TagFilters=[{"Key": OWNER_TAG, "Values": [self._owner.id]}],
+                TagFilters=[{"Key": self._owner.style.owner, "Values": [self._owner.id]}],
                 ResourceTypeFilters=list(_KIND_BY_SERVICE),
             ):
                 found += [_name_tagged(item["ResourceARN"]) for item in page["ResourceTagMappingList"]]
@@ -263,7 +270,7 @@ class AwsProvisioner:
             # The queue exists by now, and its own ARN is authoritative.
             queue = self._read_queue()
             site = find_site(self._clients, queue, self._owner)
-            addresses = Addresses.of(source, site, queue.arn if queue else "")
+            addresses = Addresses.of(source, site, queue.address if queue else "")
             merge_into = merge_for(source, self._owner, addresses, self._scope.prune)
             self._open_notification().write(merge_into)
         elif action.change == "create":
@@ -290,9 +297,9 @@ class AwsProvisioner:
     def _is_ours(self, action: ResourceAction) -> bool:
         """Check the resource's own tags: those of the tagging API may be out of date."""
         if action.kind == "topic":
-            found = TopicResources(self._clients.get("sns")).read_topic(action.arn)
+            found = TopicResources(self._clients.get("sns")).read_topic(action.address)
         elif action.kind == "rule":
-            found = RuleResources(self._clients.get("events")).read(action.arn)
+            found = RuleResources(self._clients.get("events")).read(action.address)
         else:
             found = QueueResources(self._clients.get("sqs")).read(action.kind, action.resource)
         return found is not None and self._owner.judge(found.tags) == "ours"
@@ -315,13 +322,13 @@ def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site
     Another owner's queue may be in another account; its values are used only if nothing else is available.
     """
     if queue and owner.judge(queue.tags) == "ours":
-        return _read_site(queue.arn, clients)
+        return _read_site(queue.address, clients)
     try:
         with asking(Subject("the account of the credentials", "source.queue", ""), "sts"):
             identity = clients.get("sts").get_caller_identity()
     except SourceError:
         if queue:
-            return _read_site(queue.arn, clients)
+            return _read_site(queue.address, clients)
         raise
     partition = identity["Arn"].split(":")[1]
     return Site(identity["Account"], clients.region, partition, clients.is_aws, clients.has_tls)
@@ -330,14 +337,6 @@ def find_site(clients: AwsClients, queue: Observed | None, owner: Owner) -> Site
 def _read_site(queue_arn: str, clients: AwsClients) -> Site:
     _, partition, _, region, account, _ = queue_arn.split(":", 5)
     return Site(account, region, partition, clients.is_aws, clients.has_tls)
-
-
-def ensure_applicable(plan: Plan) -> None:
-    """Raise `ResourceConflictError` with all problems of a plan, if it has any."""
-    if plan.problems:
-        detail = "; ".join(problem.detail for problem in plan.problems)
-        hint = "; ".join(dict.fromkeys(problem.fix for problem in plan.problems))
-        raise ResourceConflictError(detail, hint=hint)
 
 
 def _name_tagged(arn: str) -> tuple[ResourceKind, str, str]:
@@ -355,7 +354,7 @@ def build_aws_provisioner(
     """Build the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
-    owner = Owner.of(lake, source.bucket, source.prefix)
+    owner = build_owner(lake, source.bucket, source.prefix)
     return AwsProvisioner(source, owner, scope, AwsClients(source), parse)
 
 
@@ -363,7 +362,7 @@ def build_source_policies(source: "S3SourceConfig", lake: str) -> Mapping[Role, 
     """Build IAM policies by role; `*` stands for an unknown account or region."""
     clients = AwsClients(source)
     try:
-        site = find_site(clients, None, Owner.of(lake, source.bucket, source.prefix))
+        site = find_site(clients, None, build_owner(lake, source.bucket, source.prefix))
     except HeadwaterError:
         site = Site("*", source.queue.region or source.region or "*")
     finally:

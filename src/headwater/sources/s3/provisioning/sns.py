@@ -4,9 +4,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from headwater.sources.planning.actions import Observed
 from headwater.sources.provisioner import ResourceAction
 from headwater.sources.s3.aws import asking, error_code
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.subject import Subject
 
 _MISSING = frozenset({"NotFound", "NotFoundException", "TopicNotFound"})
@@ -46,10 +46,10 @@ class TopicResources:
     def create(self, action: ResourceAction) -> None:
         """Create the topic or the subscription."""
         attributes, tags = action.list_written()
-        with asking(_name(action.arn), "sns"):
+        with asking(_name(action.address), "sns"):
             if action.kind == "subscription":
                 self._client.subscribe(
-                    TopicArn=action.arn,
+                    TopicArn=action.address,
                     Protocol=attributes["Protocol"],
                     Endpoint=attributes["Endpoint"],
                     Attributes={"RawMessageDelivery": attributes["RawMessageDelivery"]},
@@ -62,23 +62,23 @@ class TopicResources:
     def update(self, action: ResourceAction) -> None:
         """Write differences, one attribute per request: SNS allows no more."""
         attributes, tags = action.list_written()
-        with asking(_name(action.arn), "sns"):
+        with asking(_name(action.address), "sns"):
             if tags:
-                self._client.tag_resource(ResourceArn=action.arn, Tags=_to_list(tags))
+                self._client.tag_resource(ResourceArn=action.address, Tags=_to_list(tags))
             for name, value in attributes.items():
                 written = {"AttributeName": name, "AttributeValue": value}
                 if action.kind == "subscription":
-                    self._client.set_subscription_attributes(SubscriptionArn=action.arn, **written)
+                    self._client.set_subscription_attributes(SubscriptionArn=action.address, **written)
                 else:
-                    self._client.set_topic_attributes(TopicArn=action.arn, **written)
+                    self._client.set_topic_attributes(TopicArn=action.address, **written)
 
     def delete(self, action: ResourceAction) -> None:
         """Delete the topic with its subscriptions, or the subscription alone."""
-        with asking(_name(action.arn), "sns"):
+        with asking(_name(action.address), "sns"):
             if action.kind == "subscription":
-                self._client.unsubscribe(SubscriptionArn=action.arn)
+                self._client.unsubscribe(SubscriptionArn=action.address)
             else:
-                self._client.delete_topic(TopicArn=action.arn)
+                self._client.delete_topic(TopicArn=action.address)
 
 
 def _name(arn: str) -> Subject:

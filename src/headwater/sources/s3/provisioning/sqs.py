@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from headwater.sources.planning.actions import Observed
 from headwater.sources.provisioner import ResourceAction, ResourceKind
 from headwater.sources.s3.aws import asking, error_code
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.queue import name_queue
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from headwater.errors import ResourceConflictError
 from headwater.sources.s3.judging.notification import Route
 from headwater.sources.s3.planning.notification_merge import WantedRule, merge_notification
 from headwater.sources.s3.planning.notification_rules import Configuration, build_rule, is_same, list_routes
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 from headwater.sources.s3.provisioning.s3 import MERGE_TRIES, BucketNotification
 
-OWNER = Owner.of("s3a://lake", "acme")
+OWNER = build_owner("s3a://lake", "acme")
 WANTED = WantedRule("queue", "arn:aws:sqs:eu-west-1:1:landing", "in/")
 # Before which of our requests somebody else writes: whole configurations that may hold ours or not.
 Writes = Mapping[int, tuple[frozenset[int], bool]]

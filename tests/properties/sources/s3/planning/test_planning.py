@@ -5,10 +5,12 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.sources.planning.actions import Desired, Observed, plan_resource
+from headwater.sources.planning.desired_values import AtLeast, DesiredValue, Exactly
+from headwater.sources.planning.names import MAX_NAME, derive_name
 from headwater.sources.provisioner import ResourceAction
 from headwater.sources.s3.judging.notification import Route, RouteKind
-from headwater.sources.s3.planning.actions import Desired, Observed, plan_resource
-from headwater.sources.s3.planning.desired_values import AtLeast, DesiredValue, Exactly, PolicyWith, SameJson
+from headwater.sources.s3.planning.desired_values import PolicyWith, SameJson
 from headwater.sources.s3.planning.notification_merge import (
     Merge,
     WantedRule,
@@ -26,10 +28,10 @@ from headwater.sources.s3.planning.notification_rules import (
     list_routes,
     overlap,
 )
-from headwater.sources.s3.planning.ownership import Owner
-from headwater.sources.s3.resource_names import MAX_NAME, derive_name, name_rule
+from headwater.sources.s3.planning.ownership import build_owner
+from headwater.sources.s3.resource_names import name_rule
 
-OWNER = Owner.of("s3a://lake", "acme")
+OWNER = build_owner("s3a://lake", "acme")
 QUEUE = "arn:aws:sqs:eu-west-1:1:landing"
 TOPIC = "arn:aws:sns:eu-west-1:1:landing"
 EVENTS = sorted(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from headwater.config.source import S3SourceConfig
+from headwater.sources.planning.actions import Desired
 from headwater.sources.s3.judging.queue_policy import Sender, judge_policy
-from headwater.sources.s3.planning.actions import Desired
 from headwater.sources.s3.planning.desired import Addresses, Site, build_desired, build_event_pattern
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 
 SITE = Site("123456789012", "eu-west-1")
 NAME = "headwater-acme"
@@ -26,7 +26,7 @@ def configure(**fields: object) -> S3SourceConfig:
 
 
 def build(source: S3SourceConfig, site: Site = SITE) -> dict[str, Desired]:
-    owner = Owner.of("s3a://lake", source.bucket, source.prefix)
+    owner = build_owner("s3a://lake", source.bucket, source.prefix)
     return {item.kind: item for item in build_desired(source, owner, site, Addresses.of(source, site))}
 
 

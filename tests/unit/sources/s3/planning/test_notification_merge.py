@@ -18,10 +18,10 @@ from headwater.sources.s3.planning.notification_rules import (
     is_same,
     list_routes,
 )
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 
 LAKE = "s3a://lake"
-OWNER = Owner.of(LAKE, "acme")
+OWNER = build_owner(LAKE, "acme")
 QUEUE = "arn:aws:sqs:eu-west-1:1:landing"
 OTHER = "arn:aws:lambda:eu-west-1:1:function:thumbnails"
 TO_QUEUE = WantedRule("queue", QUEUE)
@@ -170,7 +170,7 @@ def test_another_way_takes_our_old_rule_away() -> None:
 
 
 def test_a_rule_of_our_earlier_prefix_is_an_orphan_until_it_is_pruned() -> None:
-    earlier = Owner.of(LAKE, "acme", "in/")
+    earlier = build_owner(LAKE, "acme", "in/")
     old = merge_notification({}, WantedRule("queue", f"{QUEUE}-old", "in/"), earlier).configuration
     found = merge_notification(old, WantedRule("queue", QUEUE, "in/orders/"), OWNER)
     assert found.orphans == (earlier.rule_id,)

@@ -3,17 +3,17 @@
 import json
 
 from headwater.config.source import S3SourceConfig
+from headwater.sources.planning.actions import Observed
 from headwater.sources.provisioner import Plan
-from headwater.sources.s3.planning.actions import Observed
 from headwater.sources.s3.planning.desired import Addresses, Site
 from headwater.sources.s3.planning.notification_rules import Configuration
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 from headwater.sources.s3.planning.source_plan import SourceState, plan_source, plan_source_removal
 
 SITE = Site("123456789012", "eu-west-1")
 URL = "https://sqs.eu-west-1.amazonaws.com/123456789012/mine"
 MINE = "arn:aws:sqs:eu-west-1:123456789012:mine"
-OWNER = Owner.of("s3a://lake", "acme")
+OWNER = build_owner("s3a://lake", "acme")
 
 
 def configure(**fields: object) -> S3SourceConfig:
@@ -28,7 +28,7 @@ def plan(
     tagged: tuple[tuple[str, str, str], ...] = (),
     notification: Configuration | None = None,
 ) -> Plan:
-    arn = next((item.arn for item in observed if item.kind == "queue"), "")
+    arn = next((item.address for item in observed if item.kind == "queue"), "")
     addresses = Addresses.of(source, SITE, arn)
     state = SourceState(SITE, addresses, region, notification or {}, observed, tagged)  # type: ignore[arg-type]
     return plan_source(source, OWNER, state, adopt, False)
@@ -103,7 +103,7 @@ def test_orphans_are_reported_and_change_nothing() -> None:
         configure(),
         tagged=(("topic", "headwater-acme", topic), ("queue", "q", Addresses.of(configure(), SITE).queue)),
     )
-    assert [(item.kind, item.arn) for item in found.orphans] == [("topic", topic)]
+    assert [(item.kind, item.address) for item in found.orphans] == [("topic", topic)]
 
 
 def test_removal_goes_from_the_sender_to_the_receiver() -> None:

@@ -10,11 +10,11 @@ from botocore.stub import Stubber
 from headwater.errors import CredentialsError, ResourceConflictError, SourceError
 from headwater.sources.s3.planning.notification_merge import WantedRule, merge_notification
 from headwater.sources.s3.planning.notification_rules import Configuration
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 from headwater.sources.s3.provisioning.s3 import MERGE_TRIES, BucketNotification
 
 BUCKET = "acme"
-OWNER = Owner.of("s3a://lake", BUCKET)
+OWNER = build_owner("s3a://lake", BUCKET)
 WANTED = WantedRule("queue", "arn:aws:sqs:eu-west-1:1:landing", "in/")
 
 

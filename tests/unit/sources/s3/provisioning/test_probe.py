@@ -8,14 +8,13 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from headwater.config.source import S3SourceConfig
 from headwater.sources.finding import SetupFinding
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.message_parser import parse_message
-from headwater.sources.s3.provisioning.probe import MAX_BACKLOG, Probe
+from headwater.sources.probe import MAX_BACKLOG, Probe
+from headwater.sources.s3.provisioning.probe import S3ProbeObject
 
 BUCKET = "acme"
-SOURCE = S3SourceConfig.model_validate({"type": "s3", "bucket": BUCKET, "prefix": "in/"})
 TEST_EVENT = json.dumps({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": BUCKET})
 
 
@@ -60,7 +59,8 @@ class Round:
 
     def run(self, seconds: float = 5) -> list[SetupFinding]:
         with self.stub:
-            found = Probe(self.client, self.queue, SOURCE, parse_message).run(seconds)
+            stored = S3ProbeObject(self.client, BUCKET, "in/")
+            found = Probe(stored, self.queue, parse_message).run(seconds)
             self.stub.assert_no_pending_responses()
         return found
 

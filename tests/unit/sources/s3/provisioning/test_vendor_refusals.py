@@ -11,14 +11,14 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, SourceError
 from headwater.sources.message_parser import parse_message
 from headwater.sources.provisioner import AttributeChange, ProvisioningScope, ResourceAction
-from headwater.sources.s3.planning.ownership import Owner
+from headwater.sources.s3.planning.ownership import build_owner
 from headwater.sources.s3.provisioning.eventbridge import RuleResources
 from headwater.sources.s3.provisioning.kms import check_key
 from headwater.sources.s3.provisioning.provisioner import AwsClients, AwsProvisioner, find_site
 from headwater.sources.s3.provisioning.sqs import QueueResources
 
 KEY = "alias/landing"
-OWNER = Owner.of("s3a://lake", "acme")
+OWNER = build_owner("s3a://lake", "acme")
 ARN = "arn:aws:kms:eu-west-1:123456789012:key/1"
 
 

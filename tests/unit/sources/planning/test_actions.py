@@ -1,18 +1,29 @@
 """Desired against observed: what is done, and what is refused."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from headwater.sources.finding import SetupFinding
+from headwater.sources.planning.actions import Desired, Observed, plan_orphans, plan_removal, plan_resource
+from headwater.sources.planning.desired_values import AtLeast, Exactly
+from headwater.sources.planning.ownership import Owner, TagStyle
 from headwater.sources.provisioner import AttributeChange, ResourceAction
-from headwater.sources.s3.planning.actions import Desired, Observed, plan_orphans, plan_removal, plan_resource
-from headwater.sources.s3.planning.desired_values import AtLeast, Exactly
-from headwater.sources.s3.planning.ownership import OWNER_TAG, Owner
 
-OWNER = Owner.of("s3a://lake/bronze", "acme", "in/")
-STRANGER = Owner.of("s3a://other/bronze", "acme", "in/")
+STYLE = TagStyle("tag", "owner", "lake", "source", re.compile(r"[^\w:/]"), 20)
+OWNER = Owner.of("s3a://lake/bronze", "s3://acme/in/", STYLE)
+STRANGER = Owner.of("s3a://other", "s3://acme/in/", STYLE)
 TAGS = OWNER.build_tags({"team": "data"})
 ARN = "arn:aws:sqs:eu-west-1:1:q"
-DESIRED = Desired("queue", "q", ARN, {"Delay": Exactly("0"), "Size": AtLeast(5, 9), "Key": Exactly("")}, TAGS)
+DESIRED = Desired(
+    "queue",
+    "q",
+    ARN,
+    {"Delay": Exactly("0"), "Size": AtLeast(5, 9), "Key": Exactly("")},
+    TAGS,
+    "set another name",
+)
 GOOD = {"Delay": "0", "Size": "7"}
 
 
@@ -35,7 +46,7 @@ def refuse(tags: dict[str, str]) -> SetupFinding:
 
 def test_missing_resources_are_created_with_all_attributes() -> None:
     action = plan(None)
-    assert (action.change, action.arn) == ("create", ARN)
+    assert (action.change, action.address) == ("create", ARN)
     assert action.list_written() == ({"Delay": "0", "Size": "9"}, TAGS)
 
 
@@ -58,19 +69,19 @@ def test_drift_is_reported_by_attribute() -> None:
 def test_untagged_resource_is_rejected_with_all_options() -> None:
     finding = refuse({"team": "data"})
     assert "not headwater's" in finding.detail
-    for way in ("source.resources.name", "source.queue.url", "--adopt"):
+    for way in ("set another name", "--adopt"):
         assert way in finding.fix
 
 
 def test_resource_of_another_lake_is_rejected_with_its_name() -> None:
-    assert "s3a://other/bronze" in refuse(STRANGER.build_tags({})).detail
+    assert "s3a://other" in refuse(STRANGER.build_tags({})).detail
 
 
 @pytest.mark.parametrize("tags", [{}, STRANGER.build_tags({})])
 def test_adopting_takes_over_and_says_so(tags: dict[str, str]) -> None:
     action = plan(observe(GOOD, tags), adopt=True)
     assert (action.change, action.note) == ("update", "ownership taken")
-    assert action.list_written()[1][OWNER_TAG] == OWNER.id
+    assert action.list_written()[1]["owner"] == OWNER.id
 
 
 def test_only_own_resources_are_removed() -> None:
@@ -90,11 +101,17 @@ def test_orphans_are_tagged_but_not_desired() -> None:
 
 
 def test_the_same_lake_is_one_owner_however_it_ends() -> None:
-    assert Owner.of("s3a://lake/bronze/", "b").id == Owner.of("s3a://lake/bronze", "c").id
+    assert Owner.of("s3a://lake/bronze/", "b", STYLE).id == Owner.of("s3a://lake/bronze", "c", STYLE).id
     assert OWNER.id != STRANGER.id
 
 
-def test_tags_are_valid_for_aws() -> None:
-    tags = Owner.of("s3a://lake/ä?#" + "x" * 300, "acme", "a&b/").build_tags({})
-    assert all(len(value) <= 256 for value in tags.values())
-    assert not any(set("?#&") & set(value) for value in tags.values())
+def test_tags_are_valid_for_the_vendor() -> None:
+    lake = "S3A://lake/ä?#" + "x" * 300
+    assert Owner.of(lake, "s3://b/a&b/", STYLE).build_tags({})["lake"] == "S3A://lake/ä__" + "x" * 6
+    lower = replace(STYLE, word="label", has_capitals=False)
+    labeled = Owner.of(lake, "s3://b/", lower)
+    assert labeled.build_tags({})["lake"] == "s3a://lake/ä__" + "x" * 6
+    action = plan_resource(DESIRED, None, labeled)
+    assert isinstance(action, ResourceAction)
+    assert {change.name for change in action.attributes} >= {"label owner", "label team"}
+    assert action.list_written()[1] == TAGS

@@ -4,20 +4,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headwater.sources.finding import SetupFinding
-from headwater.sources.provisioner import TAG, AttributeChange, ResourceAction, ResourceKind
-from headwater.sources.s3.planning.desired_values import DesiredValue
-from headwater.sources.s3.planning.ownership import LAKE_TAG, Owner
+from headwater.sources.planning.desired_values import DesiredValue
+from headwater.sources.planning.ownership import Owner
+from headwater.sources.provisioner import AttributeChange, ResourceAction, ResourceKind
+
+ORPHAN_NOTE = "created by headwater, but not in this configuration"
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The desired state of a resource. One without tags has the owner of its parent."""
+    """The desired state of a resource. One without tags has the owner of its parent.
+
+    `way_out` is what a user can do, besides adopting it, if another owner has a resource of this name.
+    """
 
     kind: ResourceKind
     name: str
-    arn: str
+    address: str
     attributes: Mapping[str, DesiredValue]
     tags: Mapping[str, str] = field(default_factory=dict)
+    way_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class Observed:
 
     kind: ResourceKind
     name: str
-    arn: str
+    address: str
     attributes: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -39,16 +45,14 @@ def plan_resource(
     `adopt` takes ownership of other resources.
     """
     if observed is None:
-        changes = diff_attributes(desired, {}, {})
-        return ResourceAction(desired.kind, desired.name, "create", changes, desired.arn)
-    if desired.tags and not adopt:
-        standing = owner.judge(observed.tags)
-        if standing != "ours":
-            return _refuse(observed, standing == "another's")
-    changes = diff_attributes(desired, observed.attributes, observed.tags)
+        changes = diff_attributes(desired, {}, {}, owner.style.word)
+        return ResourceAction(desired.kind, desired.name, "create", changes, desired.address)
+    if desired.tags and not adopt and owner.judge(observed.tags) != "ours":
+        return _refuse(desired, observed, owner)
+    changes = diff_attributes(desired, observed.attributes, observed.tags, owner.style.word)
     note = "ownership taken" if desired.tags and owner.judge(observed.tags) != "ours" else ""
     return ResourceAction(
-        desired.kind, desired.name, "update" if changes else "none", changes, observed.arn, note
+        desired.kind, desired.name, "update" if changes else "none", changes, observed.address, note
     )
 
 
@@ -58,26 +62,29 @@ def plan_removal(observed: Observed | None, kind: ResourceKind, name: str, owner
         return ResourceAction(kind, name, "none", note="does not exist")
     if owner.judge(observed.tags) != "ours":
         return ResourceAction(
-            kind, name, "none", arn=observed.arn, note="without headwater's tag: left unchanged"
+            kind,
+            name,
+            "none",
+            address=observed.address,
+            note=f"without headwater's {owner.style.word}: left unchanged",
         )
-    return ResourceAction(kind, name, "delete", arn=observed.arn)
+    return ResourceAction(kind, name, "delete", address=observed.address)
 
 
 def plan_orphans(
     tagged: Iterable[tuple[ResourceKind, str, str]], wanted: Iterable[str]
 ) -> list[ResourceAction]:
-    """Return tagged resources of ours (kind, name, ARN) whose ARN is not desired."""
+    """Return tagged resources of ours (kind, name, address) whose address is not desired."""
     known = set(wanted)
-    note = "tagged by headwater, but not in this configuration"
     return [
-        ResourceAction(kind, name, "delete", arn=arn, note=note, orphan=True)
-        for kind, name, arn in sorted(tagged)
-        if arn not in known
+        ResourceAction(kind, name, "delete", address=address, note=ORPHAN_NOTE, orphan=True)
+        for kind, name, address in sorted(tagged)
+        if address not in known
     ]
 
 
 def diff_attributes(
-    desired: Desired, attributes: Mapping[str, str], tags: Mapping[str, str]
+    desired: Desired, attributes: Mapping[str, str], tags: Mapping[str, str], word: str
 ) -> tuple[AttributeChange, ...]:
     """Return attributes and tags that differ from their desired value; ignores other owners' tags."""
     changes = [
@@ -85,21 +92,19 @@ def diff_attributes(
         for name, desired_value in desired.attributes.items()
     ]
     tagged = [
-        AttributeChange(f"{TAG}{name}", tags.get(name, ""), value) for name, value in desired.tags.items()
+        AttributeChange(f"{word} {name}", tags.get(name, ""), value) for name, value in desired.tags.items()
     ]
     return tuple(change for change in (*changes, *tagged) if change.before != change.after)
 
 
-def _refuse(observed: Observed, is_anothers: bool) -> SetupFinding:
-    word = observed.kind.replace("_", " ")
-    lake = observed.tags.get(LAKE_TAG, "unknown")
+def _refuse(desired: Desired, observed: Observed, owner: Owner) -> SetupFinding:
+    kind = observed.kind.replace("_", " ")
+    lake = observed.tags.get(owner.style.lake, "unknown")
+    is_anothers = owner.judge(observed.tags) == "another's"
     whose = f"belongs to the headwater of lake {lake}" if is_anothers else "exists and is not headwater's"
-    way_out = "set source.resources.name to create another"
-    if observed.kind == "queue":
-        way_out += ", set source.queue.url to its URL to use it unchanged"
     return SetupFinding(
         f"source.resources.{observed.kind}",
         "problem",
-        f"{word} {observed.name} {whose}",
-        f"{way_out}, or take ownership with `headwater up --adopt` (then `headwater down` removes it)",
+        f"{kind} {observed.name} {whose}",
+        f"{desired.way_out}, or take ownership with `headwater up --adopt`; then `headwater down` removes it",
     )

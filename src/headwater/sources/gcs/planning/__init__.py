@@ -1,0 +1,1 @@
+"""Compares a source's desired resources with the observed ones: decisions only, no requests."""
