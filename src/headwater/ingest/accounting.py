@@ -117,11 +117,11 @@ def quarantine_items(table: str, outcomes: Iterable[ObjectOutcome], now: datetim
 def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors: bool) -> Resolved | None:
     """Return the quarantined object that this outcome resolves; None if there is none.
 
-    A request resolves its object unless it fails again: overwritten content, and content that is already in
-    the table, will never be read. A mirror needs only the newest content of an object.
+    A request resolves its object: overwritten content, and content that is already in the table, will never
+    be read; one that fails again has a new item. A mirror needs only the newest content of an object.
     """
     event = outcome.stored.event
-    if outcome.status in QUARANTINED:
+    if outcome.status in QUARANTINED and not is_request(event):
         return None
     if mirrors:
         is_recovered = state is not None and state.status == "quarantined" and is_decided(outcome)

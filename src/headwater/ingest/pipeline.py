@@ -18,7 +18,6 @@ from headwater.ingest.accounting import (
     build_counts,
     find_cleaned,
     find_resolved,
-    is_decided,
     quarantine_items,
     settle_outcome,
     to_skip,
@@ -236,11 +235,11 @@ class TablePipeline(Generic[ReadT]):
             find_resolved(outcome, states.get(outcome.stored.event.object_id), mirrors=self._needs_newest)
             for outcome in outcomes
         }
-        # Content ingested by this batch stays, even if that made a request obsolete.
+        # The items of this batch stay, even if it made a request obsolete.
         written = {
             outcome.stored.event_id
             for outcome in outcomes
-            if is_decided(outcome) or outcome.status in QUARANTINED
+            if outcome.bad_rows or outcome.status in QUARANTINED
         }
         self._ports.rejects.resolve({found for found in resolved if found}, written)
 

@@ -129,8 +129,9 @@ class SetPlanner:
 
         Raises `SourceError` and `LakeError`.
         """
-        progress, now = self.progress, self._now()
-        by_name = self._group(events)
+        now, by_name = self._now(), self._group(events)
+        asked = [name for name, found in by_name.items() if any(is_request(s.event) for s in found)]
+        progress = self.progress.accept(name for name in asked if name != self.progress.applied)
         due = {name for name, when in self._due.items() if when <= now}
         judged = {
             name: self._wait_for_end(name, by_name.get(name, ())) or self._judge(name, now)
@@ -230,7 +231,7 @@ class SetPlanner:
             is_chosen = chosen is not None and object_id in chosen.etags
             if is_chosen and last.get(object_id) is stored:
                 decisions.append(Decision(stored, "look"))
-            elif is_chosen and (_may_name(stored) or is_request(stored.event)):
+            elif is_chosen and _may_name(stored):
                 decisions.append(Decision(stored, "skip", "superseded"))
             else:
                 reason = self._find_reason(stored, states.get(object_id), progress, chosen)
@@ -307,7 +308,7 @@ class _Choice:
                 found.name,
                 self._choose_time(found),
                 {object_id: one.etag for object_id, one in ids.items()},
-                is_accepted=self._is_requested(found.name),
+                is_accepted=self._is_requested(found.name) or found.name in self._progress.accepted,
             )
         return waiting, chosen
 
@@ -318,7 +319,7 @@ class _Choice:
         self, name: str, files: Mapping[str, ListedObject], states: Mapping[str, LedgerEntry]
     ) -> bool:
         """True if the table differs from the set, as far as it has decided about it."""
-        if self._is_requested(name):
+        if self._is_requested(name) or name in self._progress.accepted:
             return True
         dropped = {s.event.object_id for s in self._by_name.get(name, ()) if is_drop(s.event)}
         dropped |= {object_id for object_id, state in states.items() if state.reason == DROPPED}
@@ -372,12 +373,9 @@ def _compare(name: str, state: LedgerEntry | None, progress: SetProgress, chosen
 
 
 def _may_name(stored: StoredEvent) -> bool:
-    """True if the event says that its object exists, or once did.
-
-    A file that fails again keeps its item in quarantine, which is that of this event, not of a request.
-    """
+    """True if the event may be a reason to read its object."""
     event = stored.event
-    return event.kind in CONTENT_KINDS and not (is_drop(event) or is_retract(event) or is_request(event))
+    return event.kind in CONTENT_KINDS and not (is_drop(event) or is_retract(event))
 
 
 def _is_decided(state: LedgerEntry | None, listed: ListedObject, *, is_dropped: bool) -> bool:

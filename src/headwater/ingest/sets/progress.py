@@ -1,7 +1,7 @@
 """`SetProgress`: the set that a table has applied, and those that are open, in its commit metadata. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal
@@ -20,7 +20,8 @@ class SetProgress:
     format, and `rows` is the number of its keys. `keeps_missing`: some of its records are in quarantine, so
     that rows which it lacks stay in the table.
 
-    `open` says what each newer set lacks, by name.
+    `open` says what each newer set lacks, by name. `accepted` are those that a user has accepted, however
+    small they are.
     """
 
     applied: str = ""
@@ -28,6 +29,7 @@ class SetProgress:
     rows: int = 0
     keeps_missing: bool = False
     open: Mapping[str, str] = field(default_factory=dict)
+    accepted: Sequence[str] = ()
 
     @property
     def applied_at(self) -> datetime | None:
@@ -38,7 +40,15 @@ class SetProgress:
         """Return the progress after the set was applied: older ones are not needed any more."""
         first = order_name(name)
         newer = {other: why for other, why in self.open.items() if order_name(other) > first}
-        return replace(self, applied=name, time=time.isoformat(), keeps_missing=keeps_missing, open=newer)
+        accepted = tuple(other for other in self.accepted if order_name(other) > first)
+        return replace(
+            self,
+            applied=name,
+            time=time.isoformat(),
+            keeps_missing=keeps_missing,
+            open=newer,
+            accepted=accepted,
+        )
 
     def place(self, names: SetNames, key: str) -> tuple[Literal["pending", "skipped"], str] | None:
         """Return whether a file waits for its set, or is not needed, and why.
@@ -55,6 +65,10 @@ class SetProgress:
             return "skipped", "set_superseded"
         why = self.open.get(name, "")
         return ("pending", f"its set is not complete: {why}") if why and not is_held(why) else None
+
+    def accept(self, names: Iterable[str]) -> "SetProgress":
+        """Return the progress with further accepted sets."""
+        return replace(self, accepted=tuple(dict.fromkeys((*self.accepted, *names))))
 
     def hold(self, name: str, why: str) -> "SetProgress":
         """Return the progress with the set held back because it is small."""

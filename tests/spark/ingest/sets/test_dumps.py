@@ -207,6 +207,37 @@ def test_a_dump_that_was_held_back_can_be_given_up(spark: SparkSession, tmp_path
 
 
 @pytest.mark.slow
+def test_several_dumps_that_were_held_back_can_be_accepted_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = build_dump_lake(spark, tmp_path, history="scd2")
+    put_dump(lake, "2026-11-01", FIRST)
+    lake.ingest("rows")
+    for day in ("2026-11-02", "2026-11-03"):
+        put_dump(lake, day, {int(day[-1]): day}, count=1)
+        lake.ingest("rows")
+    retry(lake, "small_set")
+    assert dict(lake.rows("rows", "id", "name")[-1:]) == {4: "four"}
+    current = [row[0] for row in lake.rows("rows", "id", "is_current") if row[1]]
+    assert current == [3]
+    assert lake.quarantine("key") == []
+
+
+@pytest.mark.slow
+def test_a_dump_that_was_held_back_may_grow(spark: SparkSession, tmp_path: Path) -> None:
+    lake = build_dump_lake(spark, tmp_path)
+    put_dump(lake, "2026-11-01", FIRST)
+    lake.ingest("rows")
+    put_dump(lake, "2026-11-02", {1: "one"}, count=1)
+    lake.ingest("rows")
+    lake.put("dumps/day=2026-11-02/more.json", write_rows({2: "two", 6: "six"}))
+    lake.put("dumps/day=2026-11-02/_SUCCESS", "")
+    lake.ingest("rows")
+    assert rows(lake) == {1: "one", 2: "two", 6: "six"}
+    assert lake.quarantine("key") == []
+
+
+@pytest.mark.slow
 def test_the_first_dump_and_any_accepted_one_may_be_of_any_size(spark: SparkSession, tmp_path: Path) -> None:
     rule = {"marker": "_SUCCESS", "max_shrink": "100%"}
     lake = build_dump_lake(spark, tmp_path, complete_when=rule, schema="id bigint, name string")
