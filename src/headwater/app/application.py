@@ -51,6 +51,7 @@ from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import (
     event_groups_path,
     events_path,
+    find_source_path,
     ledger_path,
     quarantine_path,
     scratch_path,
@@ -257,7 +258,7 @@ class App:
         return DerivedPipeline(
             name,
             config,
-            source=Table(self.spark, table_path(lake, config.from_ or "")),
+            source=Table(self.spark, find_source_path(lake, config.from_ or "")),
             table=table,
             transforms=TransformsAndChecks(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)

@@ -19,7 +19,13 @@ from headwater.ingest.planning.outcome import CHECKPOINT
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.sets.progress import SETS_KEY, parse_progress
 from headwater.lake.catalogs.notes import SyncNote
-from headwater.lake.layout import events_path, quarantine_path, reconciles_path, table_path
+from headwater.lake.layout import (
+    events_path,
+    find_source_path,
+    quarantine_path,
+    reconciles_path,
+    table_path,
+)
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.writers.lease import Lease
@@ -187,7 +193,7 @@ class StatusReader:
         lake = self._settings.lake
         table = SnapshotReader(table_path(lake, name), self._options)
         if config is not None and config.from_ is not None:
-            source = SnapshotReader(table_path(lake, config.from_), self._options)
+            source = SnapshotReader(find_source_path(lake, config.from_), self._options)
             return self._measure_following(read_following(config.from_, source, table))
         return self._measure(name, table, SnapshotReader(events_path(lake), self._options))
 
@@ -243,7 +249,7 @@ class StatusReader:
         reader = SnapshotReader(table_path(lake, name), self._options)
         exists = reader.exists()
         names = reader.commit_names if exists else []
-        found = read_following(source, SnapshotReader(table_path(lake, source), self._options), reader)
+        found = read_following(source, SnapshotReader(find_source_path(lake, source), self._options), reader)
         return TableStatus(
             rows=reader.count_rows() if exists else 0,
             commits=len(names),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headwater.config.problems.nearest import find_nearest
+from headwater.config.table.outside import is_outside
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ def scratch_path(lake: str, token: str) -> str:
 def table_path(lake: str, name: str) -> str:
     """Return the path of a data table."""
     return _join(lake, name)
+
+
+def find_source_path(lake: str, source: str) -> str:
+    """Return the path of the table that a derived table follows: of the lake, or the address of another."""
+    return source if is_outside(source) else table_path(lake, source)
 
 
 def list_tables(settings: "Settings") -> dict[str, str]:

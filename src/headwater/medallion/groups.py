@@ -9,7 +9,13 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.errors import ConfigError, InstantUnavailableError, LakeError, TransformError
+from headwater.errors import (
+    ConfigError,
+    InstantUnavailableError,
+    LakeError,
+    TableUnsupportedError,
+    TransformError,
+)
 from headwater.lake.queries.history import find_cut, find_snapshot
 from headwater.lake.queries.history_reader import load_history
 from headwater.lake.queries.spark import SparkFiles
@@ -39,7 +45,7 @@ def find_before(source: Table, as_of: str) -> Before | None:
         history = load_history(source.path, SparkFiles(source.spark, source.path), as_of)
         cut = find_cut(history, as_of)
         return Before(as_of, find_snapshot(history, cut)) if cut.requested else None
-    except InstantUnavailableError as error:
+    except (InstantUnavailableError, TableUnsupportedError) as error:
         _log.info("%s", error.message)
         return None
     except ValueError as error:

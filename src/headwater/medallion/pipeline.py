@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
+from headwater.config.table.outside import is_outside
 from headwater.config.table.typed_options import list_needed_columns
 from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
 from headwater.ingest.committed_state import describe_buckets
@@ -82,6 +83,8 @@ class DerivedPipeline:
         """
         started = time.monotonic()
         timeline = self._source.load_timeline()
+        if not timeline.exists():
+            self._ensure_source()
         if not timeline.has_commits():
             return None
         state = self.load_state()
@@ -107,6 +110,14 @@ class DerivedPipeline:
             while self._persisted:
                 self._persisted.pop().unpersist()
         return replace(result, seconds=time.monotonic() - started)
+
+    def _ensure_source(self) -> None:
+        source = self._config.from_ or ""
+        if is_outside(source):
+            raise LakeError(
+                f"table {self.name}: there is no Hudi table at {source}",
+                hint="correct `from: {hudi: ...}`: the address of the folder that contains `.hoodie`",
+            )
 
     def save_checkpoint(self) -> bool:
         """Return False: each batch commits its own checkpoint."""

@@ -8,6 +8,7 @@ from headwater.app.lineage.datasets import DatasetName, name_dataset
 from headwater.config.search.index import SearchConfig
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
+from headwater.config.table.outside import is_outside
 from headwater.lake.layout import list_tables
 
 NodeKind = Literal["source", "events", "table", "quarantine", "chunks", "index"]
@@ -63,6 +64,8 @@ def build_lineage(settings: Settings) -> Lineage:
     nodes = [source, _build_node("events", "events", places["events"])]
     edges = [LineageEdge(source.name, "events", settings.source.notified_by)]
     for name, table in {**settings.object_tables, **settings.derived_tables}.items():
+        if table.from_ is not None and is_outside(table.from_):
+            nodes.append(_build_node(table.from_, "table", table.from_))
         nodes.append(_build_node(name, "table", places[name], _list_columns(table)))
         edges.append(LineageEdge(table.from_ or "events", name, _describe_table(table)))
     nodes.append(_build_node("quarantine", "quarantine", places["quarantine"]))

@@ -24,7 +24,7 @@ from headwater.ingest.planning.verification import (
 )
 from headwater.ingest.writing.stored_contents import OutsideRows, count_outside
 from headwater.lake.damage import CorruptFile, check_files
-from headwater.lake.layout import find_address, table_path
+from headwater.lake.layout import find_address, find_source_path, table_path
 from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.table import Table
@@ -133,7 +133,7 @@ class Verify:
         )
 
         def open_table(name: str) -> SnapshotReader:
-            return SnapshotReader(table_path(lake, name), options)
+            return SnapshotReader(find_source_path(lake, name), options)
 
         return {
             name: read_following(table.from_, open_table(table.from_), open_table(name))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.table.fields import TableFields
+from headwater.config.table.outside import is_outside
 
 Problem = tuple[tuple[str | int, ...], str]
 
@@ -92,7 +93,7 @@ def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
 def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
     """Yield tables with an unknown source, or with a cycle."""
     for name, table in tables.items():
-        if table.from_ is None:
+        if table.from_ is None or is_outside(table.from_):
             continue
         path = ("tables", name, "from")
         if table.from_ not in tables:

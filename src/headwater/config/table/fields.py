@@ -21,6 +21,7 @@ from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Patterns, Section, TextMap
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
+from headwater.config.table.outside import OutsideTable, read_outside_table
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 Refresh = Literal["changes", "changed_keys", "full"]
@@ -59,12 +60,15 @@ class BadObjectPolicy(Section):
 class TableFields(Section):
     """The keys of a data table and their defaults; `TableConfig` validates their combinations."""
 
-    from_: str | None = Field(
+    from_: Annotated[
+        str | None,
+        BeforeValidator(read_outside_table, json_schema_input_type=str | OutsideTable | None),
+    ] = Field(
         None,
         alias="from",
-        description="Source table of a derived table. The derived table follows its changes, including "
-        "deletes.",
-        examples=["orders"],
+        description="Source table of a derived table: a table of this configuration, or `{hudi: ADDRESS}`, a "
+        "Hudi table that another program writes. The derived table follows its changes, including deletes.",
+        examples=["orders", {"hudi": "s3a://warehouse/orders"}],
     )
     refresh: Refresh | None = Field(
         None,

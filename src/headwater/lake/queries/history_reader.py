@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headwater.errors import LakeError
+from headwater.errors import LakeError, TableUnsupportedError
 from headwater.lake.options import CDC_ENABLED_PROPERTY, TABLE_PROPERTIES_FILE
 from headwater.lake.properties import TableProperties, parse_properties
 from headwater.lake.queries.history import TableHistory
@@ -15,12 +15,12 @@ from headwater.lake.timeline.instants import WRITES, Instant
 def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
     """Load the history, including archived commits if `back_to` is before the active timeline.
 
-    Raises `LakeError` for timelines before Hudi 1.0, which lack completion times. Raises `OSError` and
-    `ValueError` for unreadable files.
+    Raises `TableUnsupportedError` for timelines before Hudi 1.0, which lack completion times. Raises
+    `OSError` and `ValueError` for unreadable files.
     """
     properties = TableProperties(parse_properties(files.read(TABLE_PROPERTIES_FILE).decode()))
     if properties.read_number("layout_version", 0) != LAYOUT:
-        raise LakeError(
+        raise TableUnsupportedError(
             f"{path}: only the latest snapshot can be read: the timeline predates Hudi 1.0",
             hint="the next write by Hudi 1 upgrades the table",
         )
