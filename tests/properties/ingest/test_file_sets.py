@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from headwater.capture.position import BEGINNING
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
+from headwater.config.table.file_sets import CompleteWhen
 from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
@@ -22,11 +23,7 @@ from headwater.ingest.sets.progress import SetProgress
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import ObjectEvent, build_object_id, build_order_key
 
-CONFIG = TableConfig.model_validate(
-    {"path": "dumps/*/*.json", "record_key": "id", "complete_when": {"marker": "_SUCCESS"}}
-)
-SCOPE = Scope("landing", "", build_selector(CONFIG))
-NAMES = build_set_names(CONFIG, SCOPE)
+MARKER = CompleteWhen(marker="_SUCCESS")
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 # A set of one digit comes before one of two: 9, then 10.
@@ -48,6 +45,7 @@ class World:
     """A bucket, its events, and a table whose commits carry ledger and progress."""
 
     keeps_history: bool
+    rule: CompleteWhen = MARKER
     bucket: dict[str, ListedObject] = field(default_factory=dict)
     events: dict[str, StoredEvent] = field(default_factory=dict)
     waiting: list[StoredEvent] = field(default_factory=list)
@@ -59,6 +57,10 @@ class World:
     clock: int = 0
 
     def __post_init__(self) -> None:
+        config = TableConfig.model_validate(
+            {"path": "dumps/*/*.json", "record_key": "id", "complete_when": self.rule}
+        )
+        self.names = build_set_names(config, Scope("landing", "", build_selector(config)))
         self.restart()
 
     # As `SetSource`.
@@ -79,8 +81,7 @@ class World:
 
     def restart(self) -> None:
         """Events that no commit covers are read again."""
-        assert CONFIG.complete_when is not None
-        rules = SetRules(CONFIG.complete_when, NAMES, "s3", self.keeps_history)
+        rules = SetRules(self.rule, self.names, "s3", self.keeps_history)
         self.planner = SetPlanner(rules, self, self._now)
         self.states = dict(self.committed[0])
         self.waiting = self.uncommitted + self.waiting
@@ -168,8 +169,8 @@ class World:
         self.applied.append(name)
 
     def judge(self, name: str) -> CompleteSet | None:
-        assert CONFIG.complete_when is not None
-        found = judge_set(gather(name, self.list_files(name), NAMES), CONFIG.complete_when, None, self._now())
+        listed = gather(name, self.list_files(name), self.names)
+        found = judge_set(listed, self.rule, None, self._now())
         return found if isinstance(found, CompleteSet) else None
 
     def finish(self) -> None:
@@ -244,3 +245,18 @@ def test_the_files_of_a_set_without_its_marker_are_not_listed_again_and_again() 
     # By the planner, and by this test.
     assert listed == ["dumps/8/"] * 2
     assert len(world.contents) == 20
+
+
+def test_a_quiet_time_passes_while_no_process_runs() -> None:
+    world = World(keeps_history=False, rule=CompleteWhen(quiet_for=100))
+    world.put("dumps/8/a.json")
+    world.clock += 100
+    world.finish()
+    world.put("dumps/9/a.json")
+    world.finish()
+    assert world.applied == ["dumps/8/"]
+    world.save()
+    world.restart()
+    world.clock += 100
+    world.finish()
+    assert world.applied == ["dumps/8/", "dumps/9/"]

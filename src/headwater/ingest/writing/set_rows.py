@@ -55,9 +55,7 @@ class SetDifference:
 
     def __enter__(self) -> "SetDifference":
         try:
-            new = self._persist(_keep_last(self._config, self._identity, self._new))
-            self.keys = new.count()
-            found = self._persist(self._compare(new))
+            found = self._persist(self._compare(self._take_rows()))
             self.rows = None if found.isEmpty() else found
         except BaseException:
             self._release()
@@ -71,6 +69,16 @@ class SetDifference:
         trace: TracebackType | None,
     ) -> None:
         self._release()
+
+    def _take_rows(self) -> DataFrame:
+        """Return one row per key, and count them."""
+        key = F.struct(*(F.col(f"`{name}`") for name in self._identity))
+        counts = self._new.agg(F.count("*"), F.countDistinct(key)).first()
+        rows, self.keys = counts if counts else (0, 0)
+        if rows == self.keys:
+            # Counting keys moves them alone; a search for the last row moves whole rows.
+            return self._new
+        return self._persist(_keep_last(self._config, self._identity, self._new))
 
     def _persist(self, frame: DataFrame) -> DataFrame:
         self._frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
