@@ -1,7 +1,7 @@
 """`App`: wires objects from the configuration. The only module that knows every stage."""
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property, partial
@@ -13,6 +13,7 @@ from headwater.app.lake_identity import build_identity
 from headwater.app.scope import build_scope, source_bucket, source_location
 from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
+from headwater.capture.position import Position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.config.environment import find_state_folder, read_environment
@@ -20,6 +21,7 @@ from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
+from headwater.ingest.committed_state import resume_progress
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -29,6 +31,8 @@ from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.outcome import CHECKPOINT
+from headwater.ingest.planning.progress import Progress
 from headwater.ingest.ports import Ports
 from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.processor import BatchProcessor
@@ -169,7 +173,7 @@ class App:
             name,
             config,
             table,
-            RowParts(source, contents, read_clock, tombstones),
+            RowParts(source, contents, read_clock, tombstones, lambda: self.settle_starts([name])[name]),
             adopts_rules=adopts_rules,
         )
         ports = Ports(
@@ -186,6 +190,28 @@ class App:
         policy = config.on_bad_object.model_dump(by_alias=True)
         rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
         return TablePipeline(name, rules, ports)
+
+    def settle_starts(self, names: Iterable[str]) -> Mapping[str, Position]:
+        """Return where those of the tables begin that have `start_from: latest`, decided at the first call.
+
+        Call it before new events are committed that the tables must not miss. Raises `LakeError`.
+        """
+        config = self.settings.tables
+        latest = [name for name in names if config[name].start_from == "latest"]
+        return self.stores.ledger.settle_starts(latest, self.events.find_newest) if latest else {}
+
+    def load_progress(self, name: str) -> Progress:
+        """Return how far a table built from objects has read the events; decides and writes nothing.
+
+        A table that has never run is at its start, for `latest` after all events. Raises `LakeError`.
+        """
+        timeline = Table(self.spark, table_path(self.settings.lake, name)).load_timeline()
+        found = timeline.find_metadata(CHECKPOINT) if timeline.exists() else None
+        return resume_progress(
+            found,
+            self.settings.tables[name].start_from,
+            lambda: self.stores.ledger.find_start(name) or self.events.find_newest(),
+        )
 
     def _build_copy(self, name: str) -> LocalStates:
         return LocalStates(find_copy_file(find_state_folder(self.environ), str(self.settings.lake), name))

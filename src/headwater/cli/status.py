@@ -73,6 +73,10 @@ def render_status(found: "Status") -> None:
             f"failing since {note.failing_since}: {note.error}" if note.error else (f"synced {note.sent_at}")
         )
         render_text(f"catalog     {note.catalog}: {note.table}: {state}")
+    for name, table in found.tables.items():
+        for skipped in table.skipped:
+            since = f"from {_format_time(skipped.after)} to" if skipped.after else "up to"
+            render_text(f"skipped     {name}: events committed {since} {_format_time(skipped.until)}")
     levels = ("messages", "objects", "records")
     counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
     render_text(f"quarantine  {counts}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from headwater.capture.position import Position, build_position
+from headwater.capture.position import BEGINNING, Position
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.effects import ChangeEffects
 from headwater.ingest.changes.rules import ChangeRules
@@ -14,6 +14,7 @@ from headwater.ingest.committed_state import (
     CommittedState,
     load_metadata,
     name_version,
+    resume_progress,
     resume_state,
     with_columns,
 )
@@ -34,12 +35,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RowParts:
-    """The components that build and compare a table's rows."""
+    """The components that build and compare a table's rows. `find_latest` as in `progress.begin`."""
 
     source: RecordSource
     contents: StoredContents
     now: Callable[[], datetime]
     tombstones: Tombstones | None = None
+    find_latest: Callable[[], Position] = lambda: BEGINNING
 
 
 class HudiRows:
@@ -58,6 +60,7 @@ class HudiRows:
         self._contents = parts.contents
         self._now = parts.now
         self._tombstones = parts.tombstones
+        self._find_latest = parts.find_latest
         self._changes = ChangeRules.of(name, config)
         self._adopts_rules = adopts_rules
         self._writer = TableWriter(name, config, table)
@@ -70,8 +73,8 @@ class HudiRows:
                 found = load_metadata(self._name, self._table)
                 order = self._changes.order if self._changes else ""
                 state = resume_state(self._name, found, self._config.index, order)
-            if found is None and self._config.start_from is not None:
-                state = replace(state, checkpoint=build_position(self._config.start_from))
+                progress = resume_progress(found, self._config.start_from, self._find_latest)
+            state = replace(state, checkpoint=progress.checkpoint, skipped=progress.skipped)
             if self._choose_rules(state) != self._config.rules:
                 # New events follow the new rules; existing rows keep theirs until a user decides.
                 _log.warning("table %s: path or filters have changed; see `headwater routing`", self._name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_bucket, source_provider
-from headwater.capture.position import parse_instant
+from headwater.capture.position import Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
@@ -15,6 +15,7 @@ from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.verification import SKIPPED
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -46,12 +47,14 @@ class TableDecision:
 @dataclass(frozen=True, slots=True)
 class TableView:
     """How one table sees the object. `filtered_by` names the rule that excludes it; then all else is empty.
-    `rows` are those in the table now, by version."""
+    `rows` are those in the table now, by version. Of its events, `pending` are not processed yet, and
+    `skipped` never will be (`start_from`, `skip-to`)."""
 
     filtered_by: str | None
     state: LedgerEntry | None = None
     rows: Mapping[str, int] | None = None
     pending: int = 0
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +132,19 @@ class Explain:
 
     def _view(self, name: str, events: Sequence[Row], decisions: list[TableDecision]) -> TableView:
         table = self._open(name)
+        progress = self._app.load_progress(name)
+        decided = {decision.event_id for decision in decisions}
+        undecided = [_position_of(row) for row in events if row["event_id"] not in decided]
+        skipped = sum(any(one.has(at) for one in progress.skipped) for at in undecided)
+        pending = len(undecided) - skipped
         if not events or not table.load_timeline().has_commits():
-            return TableView(None, pending=len(events))
+            return TableView(None, pending=pending, skipped=skipped)
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
-        decided = {decision.event_id for decision in decisions}
-        pending = sum(1 for row in events if row["event_id"] not in decided)
         counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
         rows = {version: sum(writes) for version, writes in counts.items()}
-        return TableView(None, state, rows, pending)
+        return TableView(None, state, rows, pending, skipped)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))
@@ -161,6 +167,10 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     return source_bucket(settings), build_source(settings.source).parse_address(uri)
 
 
+def _position_of(row: Row) -> Position:
+    return Position(row["completed"], row["batch_index"])
+
+
 def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
     if all(view.filtered_by for view in tables.values()):
         rules = ", ".join(f"{name}: {view.filtered_by}" for name, view in tables.items())
@@ -171,8 +181,10 @@ def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tu
     for name, view in tables.items():
         if view.filtered_by:
             continue
-        if view.state is None or view.pending:
+        if view.pending or (view.state is None and not view.skipped):
             found.setdefault("pending", f"{name}: {view.pending} of its events are pending")
+        if view.state is None and view.skipped:
+            found.setdefault("skipped", f"{name}: {SKIPPED}")
         if view.state is not None:
             reason = view.state.detail or view.state.reason
             found.setdefault(view.state.status, f"{name}: {reason}" if reason else "")

@@ -1,15 +1,12 @@
 """The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, source_provider
-from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
-from headwater.ingest.committed_state import parse_committed_state
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.plan import Scope
@@ -31,14 +28,10 @@ def open_streams(app: App, name: str) -> TableStreams:
     scope = build_scope(settings, name)
     table = Table(app.spark, table_path(settings.lake, name))
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
-    timeline = table.load_timeline()
-    found = timeline.find_metadata("checkpoint") if timeline.exists() else None
     rules = build_rules(settings.tables[name])
-    checkpoint = parse_committed_state(found).checkpoint
-    if found is None and rules.start:
-        checkpoint = build_position(rules.start)
-    pending = app.events.iter_keys_after(checkpoint, scope.bucket)
-    captured = app.events.iter_keys_after(BEGINNING, scope.bucket) if rules.start else ()
+    progress = app.load_progress(name)
+    pending = app.events.iter_keys_after(progress.checkpoint, scope.bucket)
+    skipped = app.events.iter_newest_in(progress.skipped, scope.bucket)
     entries = ledger.iter_states(scope.bucket, scope.prefix)
     prefix = build_uri_prefix(settings, scope.bucket)
     rows = iter_row_counts(table, prefix)
@@ -51,7 +44,7 @@ def open_streams(app: App, name: str) -> TableStreams:
         quarantined=_load_quarantined(settings, name, scope),
         rules=rules,
         announced=((key, counts) for key, counts in announced if scope.includes(scope.bucket, key)),
-        captured=(key for key in captured if scope.includes(scope.bucket, key)),
+        skipped=((key, newest) for key, newest in skipped if scope.includes(scope.bucket, key)),
     )
 
 
@@ -62,13 +55,7 @@ def build_rules(config: TableConfig) -> TableRules:
         counts_rows=config.effective_mode != "merge",
         adds_rows=config.effective_mode == "append",
         applies_changes=config.changes is not None,
-        start=_with_zone(config.start_from),
     )
-
-
-def _with_zone(time: datetime | None) -> datetime | None:
-    """Return the time; one without a zone is UTC, as in `build_position`."""
-    return time if time is None or time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def _load_quarantined(settings: Settings, name: str, scope: Scope) -> Mapping[str, str]:

@@ -107,5 +107,6 @@ def _describe(view: "TableView") -> str:
         return f"excluded by its rule `{view.filtered_by}`"
     rows = ", ".join(f"{count:,} rows of {version}" for version, count in (view.rows or {}).items())
     waiting = f", {view.pending} pending events" if view.pending else ""
-    state = view.state.status if view.state else "not processed yet"
-    return f"{state}, {rows or 'no rows'}{waiting}"
+    passed = f", {view.skipped} skipped events" if view.skipped else ""
+    state = view.state.status if view.state else "skipped" if passed and not waiting else "not processed yet"
+    return f"{state}, {rows or 'no rows'}{waiting}{passed}"

@@ -1,6 +1,5 @@
 """`TableFields`: the keys of a table, each validated by itself, and their effective values."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field
@@ -18,7 +17,7 @@ from headwater.config.hudi.table_sections import (
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
-from headwater.config.section import ByteCount, FieldNames, Patterns, Section, TextMap
+from headwater.config.section import ByteCount, FieldNames, Patterns, Section, StartFrom, TextMap
 from headwater.config.table.changes import ChangesConfig
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
@@ -374,8 +373,11 @@ class TableFields(Section):
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="Handling of unusable objects, by reason."
     )
-    start_from: datetime | None = Field(
-        None, description="Commit time from which a new table processes events. Default: all events."
+    start_from: StartFrom | None = Field(
+        None,
+        description="The events with which a new table begins: `earliest` (all), `latest` (those committed "
+        "after the table's first run began), or a time (those committed since). What a first listing of the "
+        "bucket finds are events of that time; see `modified_after`. Default: earliest.",
     )
     min_sync_interval: float = Field(
         0,

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
 
-from headwater.ingest.planning.ledger_entry import CLEANED, LedgerEntry, is_cleaned
+from headwater.ingest.planning.ledger_entry import CLEANED, CLOCK_MARGIN, LedgerEntry, is_cleaned
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import is_same_etag
 
@@ -24,7 +24,7 @@ GOOD_KINDS = frozenset({"ingested", "pending", "skipped"})
 _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # The object existed before, or its content is unchanged; the current object is undecided.
 _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
-BEFORE_START = "before start_from"
+SKIPPED = "skipped by `start_from` or `skip-to`"
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
@@ -38,15 +38,13 @@ been written more than once. Rows marked as removed do not count.
 class TableRules:
     """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
     and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
-    put again has its rows once more. `applies_changes`: its records are changes. `start`: events committed
-    before are not for the table.
+    put again has its rows once more. `applies_changes`: its records are changes.
     """
 
     follows_removals: bool
     counts_rows: bool
     adds_rows: bool = False
     applies_changes: bool = False
-    start: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,8 @@ class TableStreams:
 
     `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
-    content, for those that the table wrote more than once. `captured` are keys of any event, for a table with
-    a `start`.
+    content, for those that the table wrote more than once. `skipped` are keys of events that the table was
+    configured to skip, with the commit time of the newest one.
     """
 
     includes: Callable[[str], bool]
@@ -118,7 +116,7 @@ class TableStreams:
     quarantined: Mapping[str, str]
     rules: TableRules
     announced: Iterable[tuple[str, Mapping[str, int]]] = ()
-    captured: Iterable[str] = ()
+    skipped: Iterable[tuple[str, datetime]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ class Known:
     is_pending: bool
     quarantined: str | None
     announced: Mapping[str, int] = field(default_factory=dict)
-    is_captured: bool = False
+    skipped_at: datetime | None = None
 
 
 def verify_objects(
@@ -169,7 +167,7 @@ def merge_streams(
                     (at, 2) in parts,
                     table.quarantined.get(key),
                     parts.get((at, 3)) or {},
-                    (at, 4) in parts,
+                    parts.get((at, 4)),
                 )
                 for at, table in enumerate(tables)
             ],
@@ -182,18 +180,18 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
         ((key, at, 1, by_version) for key, by_version in table.rows),
         ((key, at, 2, True) for key in table.pending),
         ((key, at, 3, puts) for key, puts in table.announced),
-        ((key, at, 4, True) for key in table.captured),
+        ((key, at, 4, newest) for key, newest in table.skipped),
     ]
 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
     """Judge an object that is in the bucket."""
-    if _is_before_start(listed, known, rules):
-        return Finding("skipped", listed.key, BEFORE_START, listed)
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
         if known.is_pending:
             return Finding("pending", listed.key, "its event is not processed yet", listed)
+        if _is_skipped(listed.last_modified, known):
+            return Finding("skipped", listed.key, SKIPPED, listed)
         return Finding(open_kind, listed.key, open_detail, listed)
     if repeated := _find_repeated(known, rules):
         return Finding("wrong_rows", listed.key, repeated, listed)
@@ -209,15 +207,15 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
     return Finding("ingested", listed.key, "", listed, entry)
 
 
-def _is_before_start(listed: ListedObject, known: Known, rules: TableRules) -> bool:
-    """True if the object is as it was before the table's start, and its events are known.
+def _is_skipped(changed_at: datetime | None, known: Known) -> bool:
+    """True if the last event about an object that changed then was skipped.
 
-    Without an event, its notification was lost; it will come after the start.
+    If the object changed later, a notification was lost. The event of the next reconcile is not skipped.
     """
-    is_undecided = known.entry is None and known.quarantined is None and not known.is_pending
-    if rules.start is None or not is_undecided:
+    if known.skipped_at is None or changed_at is None:
         return False
-    return known.is_captured and listed.last_modified < rules.start
+    decided_at = known.entry.event_time if known.entry else None
+    return max(changed_at, decided_at or changed_at) <= known.skipped_at + CLOCK_MARGIN
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
@@ -245,6 +243,8 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
         return None
     if known.is_pending:
         return Finding("pending", key, "its removal is not processed yet")
+    if entry is not None and _is_skipped(entry.event_time, known):
+        return Finding("skipped", key, SKIPPED)
     return Finding("extra", key, f"the object is not in the bucket, but the table has {count} rows of it")
 
 

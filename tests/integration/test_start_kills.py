@@ -1,0 +1,44 @@
+"""A table with `start_from: latest`, killed before its first commit, loses no event after its first start."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.end_to_end.product import Product
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Product:
+    """A folder, of which another table has ingested a file."""
+    (tmp_path / "landing").mkdir()
+    source = {"type": "local", "path": str(tmp_path / "landing")}
+    product = Product(tmp_path, source, {"every": {"path": "**", "format": "binary"}}, os.environ)
+    put(product, "old")
+    product.run_once().expect(0)
+    product.config["tables"] = {"late": {"path": "*.json", "mode": "mirror", "start_from": "latest"}}
+    product.write_config()
+    return product
+
+
+def put(product: Product, name: str) -> None:
+    (product.folder / "landing" / f"{name}.json").write_text(f'{{"id": "{name}"}}\n')
+
+
+def test_the_start_is_decided_once_whenever_the_process_is_killed(product: Product) -> None:
+    # Killed before the start is stored: nothing is captured yet, either.
+    assert product.run_once(crash_point="before_ledger_commit").was_killed
+    put(product, "first")
+    for name in ("second", "third"):
+        # Killed between the start and the first commit of the table.
+        assert product.run_once(crash_point="before_data_commit").was_killed
+        assert product.records("late") == []
+        put(product, name)
+    product.run_once().expect(0)
+    assert product.rows("late", "id") == Counter([("first",), ("second",), ("third",)])
+    found = product.read_json("verify")["tables"]["late"]
+    assert (found["ingested"], found["skipped"], found["missing"]) == (3, 1, 0)
+    assert "skipped     late: events committed up to 20" in product.command("status").expect(0).stdout

@@ -1,0 +1,58 @@
+"""How far a table has read, and what it skips, as its commits and its configuration say."""
+
+from datetime import datetime, timezone
+
+import pytest
+
+from headwater.capture.position import BEGINNING, EventRange, Position, build_position
+from headwater.ingest.planning.progress import (
+    SKIPPED,
+    Progress,
+    Start,
+    format_skipped,
+    parse_progress,
+    parse_skipped,
+)
+
+DAY = datetime(2026, 5, 1, tzinfo=timezone.utc)
+LATEST, CHECKPOINT = Position("20260502000000000", 3), Position("20260503000000000")
+BEFORE_LATEST, BEFORE_DAY = EventRange(BEGINNING, LATEST), EventRange(BEGINNING, build_position(DAY))
+
+
+@pytest.mark.parametrize(
+    ("start_from", "progress"),
+    [
+        (None, Progress()),
+        ("earliest", Progress()),
+        ("latest", Progress(LATEST, (BEFORE_LATEST,))),
+        (DAY, Progress(build_position(DAY), (BEFORE_DAY,))),
+    ],
+)
+def test_a_table_without_commits_begins_as_configured(start_from: Start, progress: Progress) -> None:
+    assert parse_progress(None, start_from, lambda: LATEST) == progress
+
+
+def test_latest_in_a_lake_without_events_skips_nothing() -> None:
+    assert parse_progress(None, "latest", lambda: BEGINNING) == Progress()
+
+
+@pytest.mark.parametrize("start_from", [None, "latest", DAY])
+def test_a_start_that_is_configured_later_changes_nothing(start_from: Start) -> None:
+    metadata = {"checkpoint": CHECKPOINT.to_text(), SKIPPED: format_skipped((BEFORE_LATEST,))}
+    expected = Progress(CHECKPOINT, (BEFORE_LATEST,))
+    assert parse_progress(metadata, start_from, lambda: BEGINNING) == expected
+
+
+@pytest.mark.parametrize(("start_from", "skipped"), [(None, ()), ("latest", ()), (DAY, (BEFORE_DAY,))])
+def test_commits_of_earlier_releases_began_at_the_configured_time(
+    start_from: Start, skipped: tuple[EventRange, ...]
+) -> None:
+    metadata = {"checkpoint": CHECKPOINT.to_text()}
+    assert parse_progress(metadata, start_from, lambda: LATEST) == Progress(CHECKPOINT, skipped)
+
+
+def test_skipped_ranges_are_read_back() -> None:
+    ranges = (BEFORE_LATEST, EventRange(CHECKPOINT, Position("20260504000000000")))
+    assert parse_skipped(format_skipped(ranges)) == ranges
+    with pytest.raises(ValueError, match="nonsense"):
+        parse_skipped('[["nonsense", "1"]]')
