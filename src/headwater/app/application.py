@@ -167,7 +167,8 @@ class App:
         source = RecordSource(self.spark, name, config, store, store.scheme)
         records = ProcessedRecords(source, processor, BadParts(name, trials))
         tombstones = processor.changes.tombstones if processor.changes else None
-        fold = FoldRules(mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge")
+        mode = config.effective_mode
+        fold = FoldRules(mirrors=mode == "mirror", merges=mode == "merge", window=scope.window)
         contents = StoredContents(table, stores.events, fold)
         rows = HudiRows(
             name,

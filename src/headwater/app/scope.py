@@ -8,6 +8,7 @@ from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.selection import build_selector, find_beginnings
+from headwater.ingest.planning.window import build_window
 
 
 def source_provider(settings: Settings) -> str:
@@ -53,4 +54,4 @@ def build_scope(settings: Settings, name: str) -> Scope:
             hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
     bucket, prefix = source_bucket(settings), settings.source.prefix
-    return Scope(bucket, prefix, build_selector(table), find_beginnings(table))
+    return Scope(bucket, prefix, build_selector(table), find_beginnings(table), build_window(table))

@@ -37,7 +37,7 @@ def open_streams(app: App, name: str) -> TableStreams:
     rows = iter_row_counts(table, prefix)
     announced = iter_announced(table, app.events, scope.bucket, prefix) if rules.adds_rows else ()
     return TableStreams(
-        includes=lambda key: scope.includes(scope.bucket, key),
+        includes_listed=scope.includes_listed,
         entries=(entry for entry in entries if scope.includes(entry.bucket, entry.key)),
         rows=((key, counts) for key, counts in rows if scope.includes(scope.bucket, key)),
         pending=(key for key in pending if scope.includes(scope.bucket, key)),

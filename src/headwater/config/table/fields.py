@@ -17,7 +17,7 @@ from headwater.config.hudi.table_sections import (
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
-from headwater.config.section import ByteCount, FieldNames, Patterns, Section, StartFrom, TextMap
+from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, Section, StartFrom, TextMap
 from headwater.config.table.changes import ChangesConfig
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
@@ -83,6 +83,14 @@ class TableFields(Section):
     regex: str | None = Field(None, description="Include only keys that fully match this regular expression.")
     ignore_prefix: Patterns = Field((), description="Exclude keys with one of these prefixes.")
     ignore_substring: Patterns = Field((), description="Exclude keys that contain one of these texts.")
+    modified_after: Instant | None = Field(
+        None,
+        description="Include only objects last modified at this time or later, in whole seconds. What "
+        "counts is the store's last-modified time of the newest version.",
+    )
+    modified_before: Instant | None = Field(
+        None, description="Include only objects last modified before this time, in whole seconds."
+    )
     format: FileFormat | None = Field(
         None,
         description="File format. Default: implied by the path's ending. `document` requires `pip install "

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from headwater.ingest.planning.ledger_entry import CLEANED, CLOCK_MARGIN, LedgerEntry, is_cleaned
+from headwater.ingest.planning.window import OUTSIDE_WINDOW
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import is_same_etag
 
@@ -23,7 +24,8 @@ FindingKind = Literal[
 GOOD_KINDS = frozenset({"ingested", "pending", "skipped"})
 _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # The object existed before, or its content is unchanged; the current object is undecided.
-_UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
+# So is one that was outside a window which has changed.
+_UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content", OUTSIDE_WINDOW})
 SKIPPED = "skipped by `start_from` or `skip-to`"
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
@@ -101,7 +103,7 @@ class TableVerification:
 
 @dataclass(frozen=True, slots=True)
 class TableStreams:
-    """The data of one table about its objects (`includes`), in the order of keys.
+    """The data of one table about its objects (`includes_listed`), in the order of keys.
 
     `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
@@ -109,7 +111,7 @@ class TableStreams:
     configured to skip, with the commit time of the newest one.
     """
 
-    includes: Callable[[str], bool]
+    includes_listed: Callable[[ListedObject], bool]
     entries: Iterable[LedgerEntry]
     rows: Iterable[tuple[str, WriteCounts]]
     pending: Iterable[str]
@@ -140,10 +142,11 @@ def verify_objects(
     """
     for key, listed, knowns in merge_streams(present, tables):
         for at, (known, table) in enumerate(zip(knowns, tables, strict=True)):
-            if listed is not None and table.includes(key):
+            if listed is not None and table.includes_listed(listed):
                 finding: Finding | None = judge_present(listed, known, table.rules)
             else:
-                finding = _find_absent(key, known, table.rules)
+                what = "in the bucket" if listed is None else "selected by the table"
+                finding = _find_absent(key, known, table.rules, f"the object is not {what}")
             if finding is not None:
                 yield at, finding
 
@@ -230,8 +233,8 @@ def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, 
     return None, ""
 
 
-def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
-    """Judge an object that is not in the bucket: only rows that should be removed with it are wrong."""
+def _find_absent(key: str, known: Known, rules: TableRules, why: str) -> Finding | None:
+    """Judge an object that is absent or not selected: only rows that should be removed with it are wrong."""
     entry = known.entry
     if entry is not None and is_cleaned(entry):
         return _find_cleaned(entry, known, rules)
@@ -245,7 +248,7 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
         return Finding("pending", key, "its removal is not processed yet")
     if entry is not None and _is_skipped(entry.event_time, known):
         return Finding("skipped", key, SKIPPED)
-    return Finding("extra", key, f"the object is not in the bucket, but the table has {count} rows of it")
+    return Finding("extra", key, f"{why}, but the table has {count} rows of it")
 
 
 def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Finding | None:

@@ -17,7 +17,7 @@ MIRROR = TableRules(follows_removals=True, counts_rows=True)
 def table(prefix: str, *entries: LedgerEntry) -> TableStreams:
     """Takes the keys with the prefix; each entry has the rows that it says."""
     rows = [(entry.key, {entry.version: [entry.rows]}) for entry in entries]
-    return TableStreams(lambda key: key.startswith(prefix), entries, rows, (), {}, MIRROR)
+    return TableStreams(lambda found: found.key.startswith(prefix), entries, rows, (), {}, MIRROR)
 
 
 def listed(key: str, etag: str = "e1") -> ListedObject:
@@ -55,7 +55,7 @@ HOUR = timedelta(hours=1)
 def test_skipped_objects_are_not_missing_unless_they_changed_later() -> None:
     outdated = replace(entry("outdated.json"), etag="e0", version="e0", event_time=AT - HOUR)
     streams = TableStreams(
-        includes=lambda _: True,
+        includes_listed=lambda _: True,
         entries=[entry("done.json"), outdated],
         rows=[("done.json", {"e1": [2]}), ("outdated.json", {"e0": [2]})],
         pending=["pending.json"],
