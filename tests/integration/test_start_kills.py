@@ -1,4 +1,4 @@
-"""A table with `start_from: latest`, killed before its first commit, loses no event after its first start."""
+"""`start_from: latest` with kills before the first commit, and `skip-to`, as real processes."""
 
 import os
 from collections import Counter
@@ -42,3 +42,20 @@ def test_the_start_is_decided_once_whenever_the_process_is_killed(product: Produ
     found = product.read_json("verify")["tables"]["late"]
     assert (found["ingested"], found["skipped"], found["missing"]) == (3, 1, 0)
     assert "skipped     late: events committed up to 20" in product.command("status").expect(0).stdout
+
+
+def test_skipped_events_are_not_ingested_until_they_are_replayed(product: Product) -> None:
+    put(product, "first")
+    product.run_once().expect(0)
+    refused = product.command("skip-to", "latest", "--table", "late").expect(2)
+    assert "table late has already processed the events up to 20" in refused.stderr
+    put(product, "second")
+    product.start("run", "--once", "--only", "capture").finish(120).expect(0)
+    skipped = product.command("skip-to", "latest", "--table", "late").expect(0).stdout.splitlines()
+    assert skipped[0] == "skipped the events of 1 objects"
+    put(product, "third")
+    product.run_once().expect(0)
+    assert product.rows("late", "id") == Counter([("first",), ("third",)])
+    undo = skipped[1].removeprefix("Undo: headwater ").split()
+    product.command(*undo, timeout=120).expect(0)
+    assert product.rows("late", "id") == Counter([("first",), ("second",), ("third",)])

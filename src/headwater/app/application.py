@@ -33,6 +33,7 @@ from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
 from headwater.ingest.planning.outcome import CHECKPOINT
 from headwater.ingest.planning.progress import Progress
+from headwater.ingest.planning.window import build_window
 from headwater.ingest.ports import Ports
 from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.processor import BatchProcessor
@@ -159,24 +160,12 @@ class App:
         `adopts_rules` as in `HudiRows`.
         """
         settings, stores = self.settings, self.stores
-        scope = build_scope(settings, name)
+        scope, config = build_scope(settings, name), self.find_config(name)
         table = Table(self.spark, table_path(settings.lake, name))
-        config = self.find_config(name)
-        processor, store = self.build_processor(name, config), self.build_store_config()
+        processor, source = self.build_processor(name, config), self._build_record_source(name, config)
         trials = Trials(name, config, processor, table, partial(scratch_path, settings.lake))
-        source = RecordSource(self.spark, name, config, store, store.scheme)
         records = ProcessedRecords(source, processor, BadParts(name, trials))
-        tombstones = processor.changes.tombstones if processor.changes else None
-        mode = config.effective_mode
-        fold = FoldRules(mirrors=mode == "mirror", merges=mode == "merge", window=scope.window)
-        contents = StoredContents(table, stores.events, fold)
-        rows = HudiRows(
-            name,
-            config,
-            table,
-            RowParts(source, contents, read_clock, tombstones, lambda: self.settle_starts([name])[name]),
-            adopts_rules=adopts_rules,
-        )
+        rows = self._build_rows(name, config, source, processor, adopts_rules=adopts_rules)
         ports = Ports(
             events=stores.events.select(scope.full_beginnings),
             objects=SparkObjects(name, table, records, rows.load_state, config.max_files_per_trigger),
@@ -189,8 +178,37 @@ class App:
             reach=crash_point,
         )
         policy = config.on_bad_object.model_dump(by_alias=True)
-        rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
+        rules = PipelineRules(scope, int(config.max_bytes_per_trigger), _build_fold(config), policy)
         return TablePipeline(name, rules, ports)
+
+    def build_rows(self, name: str) -> HudiRows:
+        """Build what writes the progress of a table outside of its batches. Raises `UsageError`."""
+        config = self.find_config(name)
+        source, processor = self._build_record_source(name, config), self.build_processor(name, config)
+        return self._build_rows(name, config, source, processor)
+
+    def _build_rows(
+        self,
+        name: str,
+        config: TableConfig,
+        source: RecordSource,
+        processor: BatchProcessor,
+        *,
+        adopts_rules: bool = False,
+    ) -> HudiRows:
+        table = Table(self.spark, table_path(self.settings.lake, name))
+        parts = RowParts(
+            source,
+            StoredContents(table, self.events, _build_fold(config)),
+            read_clock,
+            processor.changes.tombstones if processor.changes else None,
+            lambda: self.settle_starts([name])[name],
+        )
+        return HudiRows(name, config, table, parts, adopts_rules=adopts_rules)
+
+    def _build_record_source(self, name: str, config: TableConfig) -> RecordSource:
+        store = self.build_store_config()
+        return RecordSource(self.spark, name, config, store, store.scheme)
 
     def settle_starts(self, names: Iterable[str]) -> Mapping[str, Position]:
         """Return where those of the tables begin that have `start_from: latest`, decided at the first call.
@@ -284,6 +302,11 @@ class App:
         owns = self._given_spark is None and self._session_of is None
         if owns and "spark" in self.__dict__ and is_session_alive(self.spark):
             self.spark.stop()
+
+
+def _build_fold(config: TableConfig) -> FoldRules:
+    mode = config.effective_mode
+    return FoldRules(mirrors=mode == "mirror", merges=mode == "merge", window=build_window(config))
 
 
 def _relax_garbage_collection() -> None:

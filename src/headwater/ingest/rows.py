@@ -20,6 +20,7 @@ from headwater.ingest.committed_state import (
 )
 from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import Outdated
+from headwater.ingest.planning.progress import Progress
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
@@ -141,6 +142,22 @@ class HudiRows:
                 self._writer.write_checkpoint({**state.to_metadata(), **build_metadata()})
         self._state = state
         return True
+
+    def has_commits(self) -> bool:
+        """True if the table has a commit. Raises `LakeError`."""
+        with explained_read(self._name):
+            return self._table.load_timeline().has_commits()
+
+    def write_progress(self, progress: Progress) -> None:
+        """Commit another checkpoint and other skipped events, without rows; a table without commits stays so.
+
+        Raises `LakeError`.
+        """
+        state = replace(self._build_state(progress.checkpoint), skipped=progress.skipped)
+        if self.has_commits():
+            with explained_read(self._name):
+                self._writer.write_checkpoint(state.to_metadata())
+            self._state = state
 
     def _build_state(self, checkpoint: Position) -> CommittedState:
         state = name_version(self.load_state(), self._table)

@@ -115,6 +115,10 @@ class Routing:
         redrive, now = Redrive(self._app, self._now), self._now()
         count = redrive.append(redrive.ask_again(scope.bucket, key, now) for key in keys)
         redrive.run_tables([name])
+        progress = self._app.load_progress(name)
+        replayed = progress.replay_from(build_position(since))
+        if replayed != progress:
+            self._app.build_rows(name).write_progress(replayed)
         return count
 
     def _compare(self, name: str, table: TableRouting) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -22,6 +22,18 @@ class Progress:
 
     checkpoint: Position = BEGINNING
     skipped: tuple[EventRange, ...] = ()
+
+    def skip_to(self, position: Position) -> "Progress":
+        """Return the progress after the events up to a later position were skipped."""
+        after, kept = self.checkpoint, self.skipped
+        if kept and kept[-1].until == self.checkpoint:
+            after, kept = kept[-1].after, kept[:-1]
+        return Progress(position, (*kept, EventRange(after, position)))
+
+    def replay_from(self, position: Position) -> "Progress":
+        """Return the progress after all objects with events after the position were ingested again."""
+        kept = (one for one in self.skipped if one.after < position)
+        return replace(self, skipped=tuple(replace(one, until=min(one.until, position)) for one in kept))
 
 
 def begin(start_from: Start, find_latest: Callable[[], Position]) -> Progress:

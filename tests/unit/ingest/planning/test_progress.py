@@ -56,3 +56,22 @@ def test_skipped_ranges_are_read_back() -> None:
     assert parse_skipped(format_skipped(ranges)) == ranges
     with pytest.raises(ValueError, match="nonsense"):
         parse_skipped('[["nonsense", "1"]]')
+
+
+AT = [Position(f"2026050{day}000000000") for day in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("since", "kept"),
+    [
+        (AT[0], ()),
+        (AT[1], (EventRange(AT[0], AT[1]),)),
+        (AT[2], (EventRange(AT[0], AT[2]),)),
+        (AT[4], (EventRange(AT[0], AT[2]), EventRange(AT[3], AT[4]))),
+    ],
+)
+def test_a_replay_ends_the_skipping_of_later_events(since: Position, kept: tuple[EventRange, ...]) -> None:
+    progress = Progress(AT[0]).skip_to(AT[1]).skip_to(AT[2])
+    assert progress.skipped == (EventRange(AT[0], AT[2]),)
+    progress = Progress(AT[3], progress.skipped).skip_to(AT[4])
+    assert progress.replay_from(since) == Progress(AT[4], kept)
