@@ -59,3 +59,17 @@ def test_skipped_events_are_not_ingested_until_they_are_replayed(product: Produc
     undo = skipped[1].removeprefix("Undo: headwater ").split()
     product.command(*undo, timeout=120).expect(0)
     assert product.rows("late", "id") == Counter([("first",), ("second",), ("third",)])
+
+
+def test_the_start_is_that_of_the_process_that_feeds_the_table(product: Product) -> None:
+    def run(role: str) -> None:
+        product.start("run", "--once", "--only", role).finish(120).expect(0)
+
+    # A process that only captures decides nothing for a table that has never run.
+    put(product, "before")
+    run("capture")
+    run("tables")
+    put(product, "after")
+    run("capture")
+    run("tables")
+    assert product.rows("late", "id") == Counter([("after",)])

@@ -184,12 +184,15 @@ class EventsTable:
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
         """Yield keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
-        return (key for key, _ in self.iter_newest_in([EventRange(position, END)], bucket))
+        return (key for key, _ in self._iter_newest([EventRange(position, END)], bucket))
 
     def iter_newest_in(self, ranges: Sequence[EventRange], bucket: str) -> Iterator[tuple[str, datetime]]:
         """Yield keys of the bucket's events in any of the ranges, sorted and distinct, in constant memory,
         each with the time of the newest commit that has one.
         """
+        return ((key, parse_instant(newest)) for key, newest in self._iter_newest(ranges, bucket))
+
+    def _iter_newest(self, ranges: Sequence[EventRange], bucket: str) -> Iterator[tuple[str, str]]:
         if not ranges or self._is_empty():
             return
         is_within = reduce(or_, map(self._is_in, ranges))
@@ -197,7 +200,7 @@ class EventsTable:
             events = self._table.read().where((F.col("bucket") == bucket) & is_within)
             found = events.groupBy("key").agg(F.max("_hoodie_commit_time").alias("newest")).orderBy("key")
             for row in found.toLocalIterator(prefetchPartitions=True):
-                yield row["key"], parse_instant(row["newest"])
+                yield row["key"], row["newest"]
 
     def _is_in(self, events: EventRange) -> Column:
         is_after = self._is_after(events.after)
