@@ -136,12 +136,14 @@ class Explain:
         decided = {decision.event_id for decision in decisions}
         undecided = [_position_of(row) for row in events if row["event_id"] not in decided]
         skipped = sum(any(one.has(at) for one in progress.skipped) for at in undecided)
-        pending = len(undecided) - skipped
         if not events or not table.load_timeline().has_commits():
-            return TableView(None, pending=pending, skipped=skipped)
+            return TableView(None, pending=len(undecided) - skipped, skipped=skipped)
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
+        # A replay processes no event from before the checkpoint, but one of its own.
+        is_behind = [state is None or at > progress.checkpoint for at in undecided]
+        pending = sum(is_behind) - (skipped if state is None else 0)
         counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
         rows = {version: sum(writes) for version, writes in counts.items()}
         return TableView(None, state, rows, pending, skipped)

@@ -91,6 +91,8 @@ def test_a_replay_since_the_skipped_events_undoes_it(lake: FolderLake, spark: Sp
     counts = verify(lake)
     assert (counts.ingested, counts.skipped, counts.is_complete) == (2, 0, True)
     assert read_status(lake).skipped == ()
+    found = Explain(App(lake.settings, spark=spark)).explain("new.json")
+    assert (found.status, found.tables["things"].pending) == ("ingested", 0)
 
 
 def test_what_is_skipped_in_two_steps_is_one_range(lake: FolderLake) -> None:
