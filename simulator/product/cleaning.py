@@ -119,7 +119,7 @@ class SimulatedCleaning:
         states = pipeline.ledger.find_states({one.event.object_id for one in stored})
         known = {state.key for state in states.values()}
         return TableStreams(
-            includes=lambda _key: True,
+            includes_listed=lambda _listed: True,
             entries=sorted(states.values(), key=lambda state: state.key),
             rows=sorted(count_rows(self._context.data[kind].peek()).items()),
             pending=sorted({one.event.key for one in stored if one.position > checkpoint}),

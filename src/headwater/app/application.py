@@ -1,7 +1,7 @@
 """`App`: wires objects from the configuration. The only module that knows every stage."""
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property, partial
@@ -19,6 +19,7 @@ from headwater.app.scope import (
 )
 from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
+from headwater.capture.position import Position
 from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.config.environment import find_state_folder, read_environment
@@ -26,6 +27,7 @@ from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
+from headwater.ingest.committed_state import resume_progress
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -35,6 +37,9 @@ from headwater.ingest.ledger.table_ledger import TableLedger
 from headwater.ingest.objects import SparkObjects
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.fold import FoldRules
+from headwater.ingest.planning.outcome import CHECKPOINT
+from headwater.ingest.planning.progress import Progress
+from headwater.ingest.planning.window import build_window
 from headwater.ingest.ports import Ports
 from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.processor import BatchProcessor
@@ -165,18 +170,12 @@ class App:
         `adopts_rules` as in `HudiRows`.
         """
         settings, stores = self.settings, self.stores
-        scope = build_scope(settings, name)
+        scope, config = build_scope(settings, name), self.find_config(name)
         table = Table(self.spark, table_path(settings.lake, name))
-        config = self.find_config(name)
-        processor, store = self.build_processor(name, config), self.build_store_config()
+        processor, source = self.build_processor(name, config), self._build_record_source(name, config)
         trials = Trials(name, config, processor, table, partial(scratch_path, settings.lake))
-        source = RecordSource(self.spark, name, config, store, store.scheme)
         records = ProcessedRecords(source, processor, BadParts(name, trials))
-        tombstones = processor.changes.tombstones if processor.changes else None
-        fold = FoldRules(mirrors=config.effective_mode == "mirror", merges=config.effective_mode == "merge")
-        contents = StoredContents(table, stores.events, fold)
-        parts = RowParts(source, contents, read_clock, tombstones)
-        rows = HudiRows(name, config, table, parts, adopts_rules=adopts_rules)
+        rows = self._build_rows(name, config, source, processor, adopts_rules=adopts_rules)
         ports = Ports(
             events=stores.events.select(scope.full_beginnings),
             objects=SparkObjects(
@@ -196,7 +195,7 @@ class App:
             reach=crash_point,
         )
         policy = config.on_bad_object.model_dump(by_alias=True)
-        rules = PipelineRules(scope, int(config.max_bytes_per_trigger), fold, policy)
+        rules = PipelineRules(scope, int(config.max_bytes_per_trigger), _build_fold(config), policy)
         if config.complete_when is None:
             return TablePipeline(name, rules, ports)
         planner = self._build_planner(name, config, lambda: rows.load_state().sets)
@@ -216,6 +215,57 @@ class App:
         )
         rules = SetRules(config.complete_when, names, provider, keeps_history=config.history is not None)
         return SetPlanner(rules, listed, read_clock)
+
+    def build_rows(self, name: str) -> HudiRows:
+        """Build what writes the progress of a table outside of its batches. Raises `UsageError`."""
+        config = self.find_config(name)
+        source, processor = self._build_record_source(name, config), self.build_processor(name, config)
+        return self._build_rows(name, config, source, processor)
+
+    def _build_rows(
+        self,
+        name: str,
+        config: TableConfig,
+        source: RecordSource,
+        processor: BatchProcessor,
+        *,
+        adopts_rules: bool = False,
+    ) -> HudiRows:
+        table = Table(self.spark, table_path(self.settings.lake, name))
+        parts = RowParts(
+            source,
+            StoredContents(table, self.events, _build_fold(config)),
+            read_clock,
+            processor.changes.tombstones if processor.changes else None,
+            lambda: self.settle_starts([name])[name],
+        )
+        return HudiRows(name, config, table, parts, adopts_rules=adopts_rules)
+
+    def _build_record_source(self, name: str, config: TableConfig) -> RecordSource:
+        store = self.build_store_config()
+        return RecordSource(self.spark, name, config, store, store.scheme)
+
+    def settle_starts(self, names: Iterable[str]) -> Mapping[str, Position]:
+        """Return where those of the tables begin that have `start_from: latest`, decided at the first call.
+
+        Call it before new events are committed that the tables must not miss. Raises `LakeError`.
+        """
+        config = self.settings.tables
+        latest = [name for name in names if config[name].start_from == "latest"]
+        return self.stores.ledger.settle_starts(latest, self.events.find_newest) if latest else {}
+
+    def load_progress(self, name: str) -> Progress:
+        """Return how far a table built from objects has read the events; decides and writes nothing.
+
+        A table that has never run is at its start, for `latest` after all events. Raises `LakeError`.
+        """
+        timeline = Table(self.spark, table_path(self.settings.lake, name)).load_timeline()
+        found = timeline.find_metadata(CHECKPOINT) if timeline.exists() else None
+        return resume_progress(
+            found,
+            self.settings.tables[name].start_from,
+            lambda: self.stores.ledger.find_start(name) or self.events.find_newest(),
+        )
 
     def _build_copy(self, name: str) -> LocalStates:
         return LocalStates(find_copy_file(find_state_folder(self.environ), str(self.settings.lake), name))
@@ -287,6 +337,11 @@ class App:
         owns = self._given_spark is None and self._session_of is None
         if owns and "spark" in self.__dict__ and is_session_alive(self.spark):
             self.spark.stop()
+
+
+def _build_fold(config: TableConfig) -> FoldRules:
+    mode = config.effective_mode
+    return FoldRules(mirrors=mode == "mirror", merges=mode == "merge", window=build_window(config))
 
 
 def _relax_garbage_collection() -> None:

@@ -258,6 +258,8 @@ class Run:
         if self._roles.list_shared(app.settings):
             self._share_tables()
         self._on_session()
+        # Before this process captures: the first events it commits are after the start.
+        app.settle_starts(name for name in self._totals if name in app.settings.object_tables)
         runner = Runner(
             spark,
             app.events.signal,

@@ -9,6 +9,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.selection import build_selector, find_beginnings
+from headwater.ingest.planning.window import build_window
 from headwater.ingest.sets.names import SetNames, build_set_names
 
 
@@ -68,4 +69,4 @@ def build_sets(settings: Settings, name: str) -> SetNames | None:
 
 def _build_path_scope(settings: Settings, table: TableConfig) -> Scope:
     bucket, prefix = source_bucket(settings), settings.source.prefix
-    return Scope(bucket, prefix, build_selector(table), find_beginnings(table.path))
+    return Scope(bucket, prefix, build_selector(table), find_beginnings(table.path), build_window(table))

@@ -9,19 +9,22 @@ from datetime import datetime
 from headwater.app.catalogs.sync import read_notes
 from headwater.app.lineage.following import Following, read_following
 from headwater.app.scope import build_scope, build_sets, source_bucket
-from headwater.capture.position import BEGINNING, Position, build_position, parse_instant
+from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
 from headwater.errors import SourceError
+from headwater.ingest.ledger.starts import STARTS_KEY, parse_starts
 from headwater.ingest.planning.outcome import CHECKPOINT
 from headwater.ingest.planning.plan import Scope
-from headwater.ingest.sets.progress import SETS_KEY, parse_progress
+from headwater.ingest.planning.progress import Progress, parse_progress
+from headwater.ingest.sets.progress import SETS_KEY, parse_set_progress
 from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import (
     events_path,
     find_source_path,
+    ledger_path,
     quarantine_path,
     reconciles_path,
     table_path,
@@ -59,6 +62,15 @@ class SetStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedEvents:
+    """Events that a table was configured to skip: committed after `after`, or from the first one, up to
+    `until`."""
+
+    after: datetime | None
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class TableStatus:
     """One data table. `commits` are those of the active timeline; `checkpoint` is an offset in the events
     table, None before the first commit.
@@ -66,7 +78,8 @@ class TableStatus:
     `lag_events` are events of the table's keys behind the checkpoint; `lag_seconds` is the age of the oldest
     of them, 0 when there is none. For a derived table, `follows` names its source, and `checkpoint` is when
     the last consumed commit of that source completed. `lag_commits` counts the later ones. `failure` is the
-    current batch error in an active run. `sets` is None for a table without sets of files.
+    current batch error in an active run. `skipped` are events before the checkpoint. `sets` is None for a
+    table without sets of files.
     """
 
     rows: int
@@ -79,6 +92,7 @@ class TableStatus:
     lag_commits: int = 0
     failure: str = ""
     sets: SetStatus | None = None
+    skipped: tuple[SkippedEvents, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +209,31 @@ class StatusReader:
         if config is not None and config.from_ is not None:
             source = SnapshotReader(find_source_path(lake, config.from_), self._options)
             return self._measure_following(read_following(config.from_, source, table))
-        return self._measure(name, table, SnapshotReader(events_path(lake), self._options))
+        scope = build_scope(self._settings, name)
+        events = SnapshotReader(events_path(lake), self._options)
+        found = events if events.exists() else None
+        metadata = table.find_metadata(CHECKPOINT) if table.exists() else None
+        return self._measure(scope, self._find_progress(name, metadata, found), found)
 
     def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
         config = self._settings.tables.get(name)
         if config is not None and config.from_ is not None:
             return self._read_derived(name, config.from_)
+        scope = build_scope(self._settings, name)
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
-        lag = self._measure(name, reader, events)
+        metadata = reader.find_metadata(CHECKPOINT) if exists else None
+        progress = self._find_progress(name, metadata, events)
+        lag = self._measure(scope, progress, events)
         names = reader.commit_names if exists else []
         return TableStatus(
             rows=reader.count_rows() if exists else 0,
             commits=len(names),
-            checkpoint=_read_checkpoint(reader),
+            checkpoint=(metadata or {}).get(CHECKPOINT),
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=lag.count,
             lag_seconds=lag.seconds,
+            skipped=tuple(map(_to_skipped, progress.skipped)),
             sets=self.read_sets(name),
         )
 
@@ -222,21 +244,31 @@ class StatusReader:
             return None
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         metadata = (reader.find_metadata(CHECKPOINT) if reader.exists() else None) or {}
-        progress = parse_progress(metadata.get(SETS_KEY, ""))
+        progress = parse_set_progress(metadata.get(SETS_KEY, ""))
         return SetStatus(
             names.show(progress.applied) if progress.applied else "",
             {names.show(name): why for name, why in progress.open.items()},
         )
 
-    def _measure(self, name: str, reader: SnapshotReader, events: SnapshotReader | None) -> TableLag:
-        scope = build_scope(self._settings, name)
-        if events is None or not events.exists():
+    def _measure(self, scope: Scope, progress: Progress, events: SnapshotReader | None) -> TableLag:
+        if events is None:
             return TableLag(0, 0.0)
-        checkpoint, start_from = _read_checkpoint(reader), self._settings.tables[name].start_from
-        start = build_position(start_from) if start_from else BEGINNING
-        position = Position.parse(checkpoint) if checkpoint else start
-        pending = _read_pending(scope, events, position)
+        pending = _read_pending(scope, events, progress.checkpoint)
         return TableLag(len(pending), self._measure_age(min(pending, default=None)))
+
+    def _find_progress(
+        self, name: str, metadata: Mapping[str, str] | None, events: SnapshotReader | None
+    ) -> Progress:
+        """Return how far a table has read the events; before its first run, `latest` is after all of them."""
+
+        def find_latest() -> Position:
+            ledger = SnapshotReader(ledger_path(self._settings.lake), self._options)
+            found = ledger.find_metadata(STARTS_KEY) if ledger.exists() else None
+            start = parse_starts((found or {}).get(STARTS_KEY, "{}")).get(name)
+            names = events.commit_names if events else []
+            return start or (Position(names[-1].completed) if names else BEGINNING)
+
+        return parse_progress(metadata, self._settings.tables[name].start_from, find_latest)
 
     def _measure_following(self, found: Following) -> TableLag:
         return TableLag(found.behind, self._measure_age(found.oldest))
@@ -278,9 +310,9 @@ class StatusReader:
         return QueueStatus(None, None) if depth is None else QueueStatus(depth.visible, depth.in_flight)
 
 
-def _read_checkpoint(reader: SnapshotReader) -> str | None:
-    metadata = (reader.find_metadata("checkpoint") if reader.exists() else None) or {}
-    return metadata.get("checkpoint")
+def _to_skipped(events: EventRange) -> SkippedEvents:
+    after = None if events.after == BEGINNING else parse_instant(events.after.completed)
+    return SkippedEvents(after, parse_instant(events.until.completed))
 
 
 def _read_pending(scope: Scope, events: SnapshotReader, position: Position) -> list[datetime]:

@@ -6,11 +6,13 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 from itertools import compress
+from operator import or_
 from typing import Any
 
 import pandas as pd
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.capture.captured_event import CapturedEvent
@@ -24,7 +26,7 @@ from headwater.capture.event_rows import (
     to_stored_event,
 )
 from headwater.capture.event_tail import EventTail
-from headwater.capture.position import BEGINNING, Position
+from headwater.capture.position import BEGINNING, END, EventRange, Position, parse_instant
 from headwater.capture.seen_events import SeenEvents, find_window
 from headwater.capture.shards import SEEN_KEY
 from headwater.capture.shared_ids import SharedIds
@@ -182,20 +184,39 @@ class EventsTable:
 
     def iter_keys_after(self, position: Position, bucket: str) -> Iterator[str]:
         """Yield keys of the bucket's events after the offset, sorted and distinct, in constant memory."""
-        if self._is_empty():
+        return (key for key, _ in self._iter_newest([EventRange(position, END)], bucket))
+
+    def iter_newest_in(self, ranges: Sequence[EventRange], bucket: str) -> Iterator[tuple[str, datetime]]:
+        """Yield keys of the bucket's events in any of the ranges, sorted and distinct, in constant memory,
+        each with the time of the newest commit that has one.
+        """
+        return ((key, parse_instant(newest)) for key, newest in self._iter_newest(ranges, bucket))
+
+    def _iter_newest(self, ranges: Sequence[EventRange], bucket: str) -> Iterator[tuple[str, str]]:
+        if not ranges or self._is_empty():
             return
+        is_within = reduce(or_, map(self._is_in, ranges))
+        with explained_lake(self._table.path):
+            events = self._table.read().where((F.col("bucket") == bucket) & is_within)
+            found = events.groupBy("key").agg(F.max("_hoodie_commit_time").alias("newest")).orderBy("key")
+            for row in found.toLocalIterator(prefetchPartitions=True):
+                yield row["key"], row["newest"]
+
+    def _is_in(self, events: EventRange) -> Column:
+        is_after = self._is_after(events.after)
+        return is_after if events.until == END else is_after & ~self._is_after(events.until)
+
+    def _is_after(self, position: Position) -> Column:
+        """Return whether an event is after the offset, as a Spark column."""
         commits = self._table.load_timeline().list_in_progress(position.completed)
         within = [commit.requested for commit in commits if commit.completed == position.completed]
         behind = [commit.requested for commit in commits if commit.completed > position.completed]
         requested = F.col("_hoodie_commit_time")
-        is_behind = (
+        return (
             (requested > position.completed)
             | requested.isin(behind)
             | (requested.isin(within) & (F.col("batch_index") > position.batch_index))
         )
-        with explained_lake(self._table.path):
-            found = self._table.read().where((F.col("bucket") == bucket) & is_behind).select("key").distinct()
-            yield from (row["key"] for row in found.orderBy("key").toLocalIterator(prefetchPartitions=True))
 
     def iter_objects(self, bucket: str, objects: DataFrame) -> Iterator[tuple[Row, list[StoredEvent]]]:
         """Yield each row of `objects`, which has a column `key`, with the object's events; in key order.
@@ -214,14 +235,16 @@ class EventsTable:
                 yield row, [to_stored_event(one, one["_hoodie_commit_time"]) for one in row["events"]]
 
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
-        """Return all events of one object, in the object's order, with `select_history_columns`."""
+        """Return all events of one object, in the object's order, with `select_history_columns` and the
+        completion time of the commit, `completed`."""
         if self._is_empty():
             return []
         with explained_lake(self._table.path):
             found = self._table.read().where((F.col("bucket") == bucket) & (F.col("key") == F.lit(key)))
             order = (F.coalesce("order_key", F.lit("")), F.col("event_time"), F.col("event_id"))
             rows = found.orderBy(*order).select(*select_history_columns()).collect()
-        return [row.asDict() for row in rows]
+            completed = self._table.load_timeline().find_completions({row["commit"] for row in rows})
+        return [{**row.asDict(), "completed": completed[row["commit"]]} for row in rows]
 
     def find_newest(self) -> Position:
         """Return the offset after every event committed so far."""

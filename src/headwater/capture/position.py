@@ -1,10 +1,12 @@
 """`Position`: a consumer's offset in the events table. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 WHOLE_COMMIT = 2**31 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TEXT = re.compile(r"^(\d{17}):(\d+)$")
 
 
@@ -34,8 +36,12 @@ class Position:
 
 def build_position(time: datetime) -> Position:
     """Return the offset after every commit completed before the time; a time without a zone is UTC."""
-    when = time.astimezone(timezone.utc) if time.tzinfo else time
-    return Position(when.strftime("%Y%m%d%H%M%S") + "000", 0)
+    when = time.astimezone(timezone.utc) if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    if when <= _EPOCH:
+        return BEGINNING
+    # A commit completed in the same millisecond is not before the time.
+    last = when - timedelta(milliseconds=1)
+    return Position(f"{last:%Y%m%d%H%M%S}{last.microsecond // 1000:03}")
 
 
 def parse_instant(instant: str) -> datetime:
@@ -45,3 +51,27 @@ def parse_instant(instant: str) -> datetime:
 
 BEGINNING = Position("0" * 17, WHOLE_COMMIT)
 """Before the first event."""
+END = Position("9" * 17, WHOLE_COMMIT)
+"""After every event, including those not committed yet."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EventRange:
+    """The events after one offset, up to another one."""
+
+    after: Position
+    until: Position
+
+    def has(self, position: Position) -> bool:
+        """True if the event with this offset is in the range."""
+        return self.after < position <= self.until
+
+
+def find_gaps(ranges: Sequence[EventRange]) -> list[EventRange]:
+    """Return the ranges of all events that are in none of these ranges, in order."""
+    gaps, after = [], BEGINNING
+    for one in sorted(ranges):
+        if after < one.after:
+            gaps.append(EventRange(after, one.after))
+        after = max(after, one.until)
+    return [*gaps, EventRange(after, END)]

@@ -67,6 +67,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.routing",
             "Re-ingest every object with an event since INSTANT.",
         ),
+        "skip-to": (
+            "objects.routing",
+            "Move a table's checkpoint forward to INSTANT, without processing the events before it.",
+        ),
         "sql": ("sql", "Query the configured tables, events, quarantine and ledger with SQL."),
         "changes": (
             "tables.changes",

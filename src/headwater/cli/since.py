@@ -3,25 +3,27 @@
 import re
 from datetime import datetime, timedelta, timezone
 
+from headwater.config.section import parse_time
 from headwater.errors import UsageError
 
 _AGE = re.compile(r"(?P<count>\d{1,6})\s*(?P<unit>[smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def parse_since(text: str, now: datetime) -> datetime:
-    """Parse a time (UTC without a zone) or an age before `now`. Raises `UsageError`."""
+def parse_since(text: str, now: datetime, name: str = "--since", words: str = "") -> datetime:
+    """Parse a time (UTC without a zone) or an age before `now`.
+
+    Raises `UsageError`, which names the option and `words` that are also allowed.
+    """
     try:
         if age := _AGE.fullmatch(text.strip()):
             return now - timedelta(**{_UNITS[age["unit"]]: int(age["count"])})
-        # Python 3.10 does not parse Z.
-        time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+        return parse_time(text)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"--since {text} is neither a time nor an age",
-            hint="write a time (2026-01-31, 2026-01-31T12:00Z) or an age (90m, 24h, 7d)",
+            f"{name} {text} is neither a time nor an age",
+            hint=f"write {words}a time (2026-01-31, 2026-01-31T12:00Z) or an age (90m, 24h, 7d)",
         ) from error
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def spell_point(text: str) -> str:

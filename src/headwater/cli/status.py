@@ -78,6 +78,9 @@ def render_status(found: "Status") -> None:
             render_text(f"sets        {name}: {table.sets.applied or 'none'} is in the table")
             for folder, why in table.sets.open.items():
                 render_text(f"open set    {name}: {folder}: {why}")
+        for skipped in table.skipped:
+            since = f"from {_format_time(skipped.after)} to" if skipped.after else "up to"
+            render_text(f"skipped     {name}: events committed {since} {_format_time(skipped.until)}")
     levels = ("messages", "objects", "records")
     counts = ", ".join(f"{getattr(quarantine, level):,} {level}" for level in levels)
     render_text(f"quarantine  {counts}")

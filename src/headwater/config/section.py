@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from datetime import date, datetime, timezone
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, WithJsonSchema, model_validator
+
+from headwater.config.problems.nearest import find_nearest
 
 
 class Section(BaseModel):
@@ -82,6 +85,40 @@ def parse_duration(value: object) -> object:
     return text
 
 
+_TIMES = "a time such as `2026-01-31` or `2026-01-31T12:00:00Z`, which is in UTC without a zone"
+
+
+def parse_time(value: object) -> datetime:
+    """Return the time of ISO 8601 text, in UTC without a zone. Raises `ValueError`."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    try:
+        time = value if isinstance(value, datetime) else _parse_text(value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{value!r} is not allowed. Allowed: {_TIMES}") from error
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def _parse_text(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    # Python 3.10 does not parse Z.
+    return datetime.fromisoformat(re.sub("[zZ]$", "+00:00", value.strip()))
+
+
+def parse_start(value: object) -> object:
+    """Return `latest`, `earliest`, or the time. Raises `ValueError`."""
+    if value in ("latest", "earliest"):
+        return value
+    try:
+        return parse_time(value)
+    except ValueError as error:
+        near = find_nearest(str(value), ("latest", "earliest"))
+        meant = f" Did you mean {near!r}?" if near else ""
+        text = f"{value!r} is not allowed.{meant} Allowed: latest, earliest, or {_TIMES}"
+        raise ValueError(text) from error
+
+
 OneOrMany = str | list[str]
 TextMapInput = dict[str, str | int | float | bool]
 
@@ -102,4 +139,14 @@ Duration = Annotated[
     BeforeValidator(parse_duration),
     Field(ge=0),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}], "examples": ["1 day"]}),
+]
+Instant = Annotated[
+    datetime,
+    BeforeValidator(parse_time),
+    WithJsonSchema({"type": "string", "examples": ["2026-01-31T12:00:00Z"]}),
+]
+StartFrom = Annotated[
+    Literal["latest", "earliest"] | datetime,
+    BeforeValidator(parse_start),
+    WithJsonSchema({"type": "string", "examples": ["latest", "earliest", "2026-01-31T12:00:00Z"]}),
 ]

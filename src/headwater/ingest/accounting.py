@@ -16,6 +16,7 @@ from headwater.ingest.planning.ledger_entry import (
 )
 from headwater.ingest.planning.observation import is_from_listing, is_request
 from headwater.ingest.planning.outcome import ObjectOutcome, OutcomeStatus, count_outcomes
+from headwater.ingest.planning.window import OUTSIDE_WINDOW
 
 QUARANTINED = frozenset({"quarantined", "missing", "unavailable"})
 
@@ -134,7 +135,7 @@ def find_resolved(outcome: ObjectOutcome, state: LedgerEntry | None, *, mirrors:
 
 def is_decided(outcome: ObjectOutcome) -> bool:
     """True if the outcome determines the object stored under the key."""
-    return outcome.status in ("ingested", "removed") or outcome.reason == "empty_object"
+    return outcome.status in ("ingested", "removed") or outcome.reason in ("empty_object", OUTSIDE_WINDOW)
 
 
 def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:

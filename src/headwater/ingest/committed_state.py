@@ -1,13 +1,14 @@
 """The state in a data table's commit metadata: checkpoint, schema, rules of selection."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pyspark.sql.types import StructType
 
-from headwater.capture.position import BEGINNING, Position
+from headwater.capture.position import BEGINNING, EventRange, Position
 from headwater.config.hudi.table_sections import IndexConfig
 from headwater.config.table import TableConfig
 from headwater.errors import LakeError, TableMismatchError
@@ -20,7 +21,15 @@ from headwater.ingest.evolution.schema_history import (
     write_history,
 )
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
-from headwater.ingest.sets.progress import SETS_KEY
+from headwater.ingest.planning.progress import (
+    SKIPPED,
+    Progress,
+    Start,
+    format_skipped,
+    parse_progress,
+    parse_skipped,
+)
+from headwater.ingest.sets.progress import SETS_KEY, SetProgress, parse_set_progress
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table
 
@@ -29,9 +38,10 @@ from headwater.lake.table import Table
 class CommittedState:
     """The state committed together with the rows; a restart uses no other.
 
-    `history` are the versions of the schema; `rescued_column` is the name of the table's column for values
-    without a column, if it ever had one. `buckets` is the rule by which the index computes the file of a key,
-    if it does: Hudi does not store the rule, and does not find rows written by another one.
+    `skipped` as in `Progress`. `history` are the versions of the schema; `rescued_column` is the name of the
+    table's column for values without a column, if it ever had one. `buckets` is the rule by which the index
+    computes the file of a key, if it does: Hudi does not store the rule, and does not find rows written by
+    another one.
 
     In a table of changes, `change_order` names the fields that order them, and `change_shape` are the types
     of their values: see `ChangeRules` and `build_shape`. `sets` is the text of a `SetProgress`.
@@ -46,10 +56,11 @@ class CommittedState:
     change_order: str = ""
     change_shape: str = ""
     sets: str = ""
+    skipped: tuple[EventRange, ...] = ()
 
     def to_metadata(self) -> dict[str, str]:
         """Return the commit metadata, with keys without the prefix."""
-        metadata = {CHECKPOINT: self.checkpoint.to_text()}
+        metadata = {CHECKPOINT: self.checkpoint.to_text(), SKIPPED: format_skipped(self.skipped)}
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
         if self.rules:
@@ -75,7 +86,7 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
     """
     if not metadata:
         return CommittedState()
-    try:
+    with _explained_metadata():
         return CommittedState(
             checkpoint=Position.parse(metadata[CHECKPOINT]),
             schema=_parse_schema(metadata["schema"]) if "schema" in metadata else None,
@@ -86,7 +97,22 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
             change_order=metadata.get("change_order", ""),
             change_shape=metadata.get("change_shape", ""),
             sets=metadata.get(SETS_KEY, ""),
+            skipped=parse_skipped(metadata.get(SKIPPED, "[]")),
         )
+
+
+def resume_progress(
+    metadata: Mapping[str, str] | None, start_from: Start, find_latest: Callable[[], Position]
+) -> Progress:
+    """See `parse_progress`. Raises `LakeError` for invalid metadata."""
+    with _explained_metadata():
+        return parse_progress(metadata, start_from, find_latest)
+
+
+@contextmanager
+def _explained_metadata() -> Iterator[None]:
+    try:
+        yield
     except (ValueError, KeyError, TypeError) as error:
         raise LakeError(
             f"cannot parse headwater's metadata in the newest commit of the table: {error!r}",
@@ -118,6 +144,13 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
     return found
 
 
+def load_set_progress(table: Table) -> SetProgress:
+    """Return the sets of files that a table has applied, and those that are open. Raises `LakeError`."""
+    timeline = table.load_timeline()
+    found = timeline.find_metadata(CHECKPOINT) if timeline.exists() else None
+    return parse_set_progress((found or {}).get(SETS_KEY, ""))
+
+
 def resume_state(
     name: str, metadata: Mapping[str, str] | None, index: IndexConfig | None, change_order: str = ""
 ) -> CommittedState:
@@ -146,10 +179,12 @@ def resume_state(
     return replace(state, buckets=buckets, change_order=change_order)
 
 
-def begin_with(table: Table, config: TableConfig) -> CommittedState:
+def begin_with(table: Table, config: TableConfig, progress: Progress) -> CommittedState:
     """Return the state of an externally written table: its columns are known, no event is processed yet."""
     fields = [field for field in table.read().schema.fields if not field.name.startswith("_hoodie_")]
     return CommittedState(
+        checkpoint=progress.checkpoint,
+        skipped=progress.skipped,
         schema=assign_old_names(StructType(fields)),
         rules=config.rules,
         buckets=describe_buckets(config.index),

@@ -37,6 +37,7 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
+from headwater.ingest.planning.window import build_window
 from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
@@ -338,6 +339,7 @@ class RecordSource:
             rescues=evolution.rescued_column is not None,
             ignored=evolution.ignored,
             numbers=self._list_numbers(schema),
+            window=build_window(self._table),
         )
 
     def _with_envelope(self, schema: StructType) -> StructType:

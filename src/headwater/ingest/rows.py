@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from headwater.capture.position import Position, build_position
+from headwater.capture.position import BEGINNING, Position
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.effects import ChangeEffects
 from headwater.ingest.changes.rules import ChangeRules
@@ -14,11 +14,13 @@ from headwater.ingest.committed_state import (
     CommittedState,
     load_metadata,
     name_version,
+    resume_progress,
     resume_state,
     with_columns,
 )
 from headwater.ingest.planning.outcome import ContentState
 from headwater.ingest.planning.outdated import Outdated
+from headwater.ingest.planning.progress import Progress
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
@@ -35,12 +37,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RowParts:
-    """The components that build and compare a table's rows."""
+    """The components that build and compare a table's rows. `find_latest` as in `progress.begin`."""
 
     source: RecordSource
     contents: StoredContents
     now: Callable[[], datetime]
     tombstones: Tombstones | None = None
+    find_latest: Callable[[], Position] = lambda: BEGINNING
 
 
 class HudiRows:
@@ -59,6 +62,7 @@ class HudiRows:
         self._contents = parts.contents
         self._now = parts.now
         self._tombstones = parts.tombstones
+        self._find_latest = parts.find_latest
         self._changes = ChangeRules.of(name, config)
         self._adopts_rules = adopts_rules
         self._writer = TableWriter(name, config, table)
@@ -71,8 +75,8 @@ class HudiRows:
                 found = load_metadata(self._name, self._table)
                 order = self._changes.order if self._changes else ""
                 state = resume_state(self._name, found, self._config.index, order)
-            if found is None and self._config.start_from is not None:
-                state = replace(state, checkpoint=build_position(self._config.start_from))
+                progress = resume_progress(found, self._config.start_from, self._find_latest)
+            state = replace(state, checkpoint=progress.checkpoint, skipped=progress.skipped)
             if self._choose_rules(state) != self._config.rules:
                 # New events follow the new rules; existing rows keep theirs until a user decides.
                 _log.warning("table %s: path or filters have changed; see `headwater routing`", self._name)
@@ -158,6 +162,22 @@ class HudiRows:
                 self._writer.write_checkpoint({**state.to_metadata(), **build_metadata()})
         self._state = state
         return True
+
+    def has_commits(self) -> bool:
+        """True if the table has a commit. Raises `LakeError`."""
+        with explained_read(self._name):
+            return self._table.load_timeline().has_commits()
+
+    def write_progress(self, progress: Progress) -> None:
+        """Commit another checkpoint and other skipped events, without rows; a table without commits stays so.
+
+        Raises `LakeError`.
+        """
+        state = replace(self._build_state(progress.checkpoint), skipped=progress.skipped)
+        if self.has_commits():
+            with explained_read(self._name):
+                self._writer.write_checkpoint(state.to_metadata())
+            self._state = state
 
     def _build_state(self, checkpoint: Position) -> CommittedState:
         state = name_version(self.load_state(), self._table)

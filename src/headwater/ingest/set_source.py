@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import LakeError
 from headwater.ingest.sets.manifest import MAX_MANIFEST_BYTES
-from headwater.ingest.sets.progress import SetProgress, parse_progress
+from headwater.ingest.sets.progress import SetProgress, parse_set_progress
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_store import ObjectRef, ObjectStore
 from headwater.sources.source import Source
@@ -48,7 +48,7 @@ class ListedSets:
         """See `SetSource`."""
         text = self._load_sets()
         try:
-            return parse_progress(text)
+            return parse_set_progress(text)
         except (ValueError, TypeError) as error:
             raise LakeError(
                 f"cannot parse the sets in the newest commit of the table: {error!r}",

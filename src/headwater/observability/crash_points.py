@@ -39,7 +39,7 @@ CrashPointName = Literal[
     "after_clean_commit",
     # some objects of a batch have left the source, others have not
     "mid_clean",
-    # rows are written; the ledger is not
+    # rows are written, or the start of a table is decided; the ledger is not written
     "before_ledger_commit",
     # changes of a derived table's source are read; nothing of them is written
     "before_derived_commit",

@@ -60,6 +60,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "follows": None,
             "lag_commits": 0,
             "failure": "",
+            "skipped": [],
         }
     }
 

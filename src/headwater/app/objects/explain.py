@@ -7,17 +7,16 @@ from typing import Any
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, build_sets, source_bucket, source_provider
-from headwater.capture.position import parse_instant
+from headwater.capture.position import Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
 from headwater.errors import UsageError
-from headwater.ingest.committed_state import parse_committed_state
+from headwater.ingest.committed_state import load_set_progress
 from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.outcome import CHECKPOINT
-from headwater.ingest.sets.progress import parse_progress
+from headwater.ingest.planning.verification import SKIPPED
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -49,13 +48,15 @@ class TableDecision:
 @dataclass(frozen=True, slots=True)
 class TableView:
     """How one table sees the object. `filtered_by` names the rule that excludes it; then all else is empty.
-    `rows` are those in the table now, by version. `place` says whether the object waits for its set of files,
-    or is not needed, and why."""
+    `rows` are those in the table now, by version. Of its events, `pending` are not processed yet, and
+    `skipped` never will be (`start_from`, `skip-to`). `place` says whether the object waits for its set of
+    files, or is not needed, and why."""
 
     filtered_by: str | None
     state: LedgerEntry | None = None
     rows: Mapping[str, int] | None = None
     pending: int = 0
+    skipped: int = 0
     place: tuple[str, str] | None = None
 
 
@@ -134,23 +135,26 @@ class Explain:
 
     def _view(self, name: str, events: Sequence[Row], decisions: list[TableDecision]) -> TableView:
         table = self._open(name)
+        progress = self._app.load_progress(name)
+        decided = {decision.event_id for decision in decisions}
+        undecided = [_position_of(row) for row in events if row["event_id"] not in decided]
+        skipped = sum(any(one.has(at) for one in progress.skipped) for at in undecided)
         if not events or not table.load_timeline().has_commits():
-            return TableView(None, pending=len(events))
+            return TableView(None, pending=len(undecided) - skipped, skipped=skipped)
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
-        decided = {decision.event_id for decision in decisions}
-        pending = sum(1 for row in events if row["event_id"] not in decided)
+        # A replay processes no event from before the checkpoint, but one of its own.
+        is_behind = [state is None or at > progress.checkpoint for at in undecided]
+        pending = sum(is_behind) - (skipped if state is None else 0)
         counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
         rows = {version: sum(writes) for version, writes in counts.items()}
-        return TableView(None, state, rows, pending, self._find_place(name, table, events[0]["key"]))
+        place = self._find_place(name, table, events[0]["key"])
+        return TableView(None, state, rows, pending, skipped, place)
 
     def _find_place(self, name: str, table: Table, key: str) -> tuple[str, str] | None:
         names = build_sets(self._settings, name)
-        if names is None:
-            return None
-        state = parse_committed_state(table.load_timeline().find_metadata(CHECKPOINT))
-        return parse_progress(state.sets).place(names, key)
+        return None if names is None else load_set_progress(table).place(names, key)
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))
@@ -173,6 +177,10 @@ def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
     return source_bucket(settings), build_source(settings.source).parse_address(uri)
 
 
+def _position_of(row: Row) -> Position:
+    return Position(row["completed"], row["batch_index"])
+
+
 def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tuple[str, str]:
     if all(view.filtered_by for view in tables.values()):
         rules = ", ".join(f"{name}: {view.filtered_by}" for name, view in tables.items())
@@ -183,8 +191,10 @@ def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tu
     for name, view in tables.items():
         if view.filtered_by:
             continue
-        if view.state is None or view.pending:
+        if view.pending or (view.state is None and not view.skipped):
             found.setdefault("pending", f"{name}: {view.pending} of its events are pending")
+        if view.state is None and view.skipped:
+            found.setdefault("skipped", f"{name}: {SKIPPED}")
         if view.place is not None:
             found.setdefault(view.place[0], f"{name}: {view.place[1]}")
         elif view.state is not None:

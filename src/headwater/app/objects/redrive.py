@@ -50,9 +50,10 @@ class Redrive:
         self._provider = source_provider(app.settings)
 
     def append(self, events: Iterable[CapturedEvent]) -> int:
-        """Commit the events; return their number."""
+        """Commit the events; return their number. A table that has never run begins before them."""
         batch: list[CapturedEvent] = []
         count = 0
+        self._app.settle_starts(self._app.settings.object_tables)
         for event in events:
             batch.append(event)
             count += 1

@@ -1,6 +1,6 @@
 """Determines the tables of each object, and the effect of rules that changed since a table was filled."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import merge
@@ -12,7 +12,7 @@ from headwater.app.objects.redrive import Redrive, drain
 from headwater.app.scope import build_scope, source_bucket, source_provider
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import REPAIR_EVENT, RETRACT_EVENT, build_control_event
-from headwater.capture.position import BEGINNING, build_position
+from headwater.capture.position import BEGINNING, build_position, find_gaps
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.errors import UsageError
 from headwater.ingest.committed_state import CommittedState, parse_committed_state
@@ -115,6 +115,10 @@ class Routing:
         redrive, now = Redrive(self._app, self._now), self._now()
         count = redrive.append(redrive.ask_again(scope.bucket, key, now) for key in keys)
         redrive.run_tables([name])
+        progress = self._app.load_progress(name)
+        replayed = progress.replay_from(build_position(since))
+        if replayed != progress:
+            self._app.build_rows(name).write_progress(replayed)
         return count
 
     def _compare(self, name: str, table: TableRouting) -> None:
@@ -144,11 +148,13 @@ class Routing:
         """Yield key, the table's ledger entry, and whether to load (True) or retract (False) the object."""
         scope = self._scopes[name]
         ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
-        present = KnownStates(self._app.events, stored=self._app.event_groups).iter_known(
-            self._bucket, scope.prefix
-        )
+        known = KnownStates(self._app.events, stored=self._app.event_groups)
+        present: Iterable[str] = (found.key for found in known.iter_known(self._bucket, scope.prefix))
+        if skipped := self._app.load_progress(name).skipped:
+            others = self._app.events.iter_newest_in(find_gaps(skipped), self._bucket)
+            present = intersect(present, (key for key, _ in others))
         streams = merge(
-            ((found.key, None) for found in present),
+            ((key, None) for key in present),
             ((state.key, state) for state in ledger.iter_states(self._bucket)),
             key=itemgetter(0),
         )
@@ -163,6 +169,13 @@ class Routing:
 
     def _open(self, name: str) -> Table:
         return Table(self._app.spark, table_path(self._settings.lake, name))
+
+
+def intersect(some: Iterable[str], others: Iterable[str]) -> Iterator[str]:
+    """Yield the keys that both have; each is sorted and distinct."""
+    for key, group in groupby(merge(some, others)):
+        if sum(1 for _ in group) == 2:
+            yield key
 
 
 def _find_difference(scope: Scope, key: str, state: LedgerEntry | None, *, is_present: bool) -> bool | None:

@@ -2,21 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import partial
 
 from headwater.app.application import App
 from headwater.app.scope import build_scope, build_sets, source_provider
-from headwater.capture.position import BEGINNING, build_position
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
-from headwater.ingest.committed_state import CommittedState, parse_committed_state
+from headwater.ingest.committed_state import load_set_progress
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
-from headwater.ingest.sets.progress import parse_progress
 from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.s3 import build_storage_options
@@ -34,30 +31,23 @@ def open_streams(app: App, name: str) -> TableStreams:
     scope = build_scope(settings, name)
     table = Table(app.spark, table_path(settings.lake, name))
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
-    timeline = table.load_timeline()
-    found = timeline.find_metadata("checkpoint") if timeline.exists() else None
-    state = parse_committed_state(found)
-    rules, checkpoint = (
-        _with_sets(build_rules(settings.tables[name]), settings, name, state),
-        state.checkpoint,
-    )
-    if found is None and rules.start:
-        checkpoint = build_position(rules.start)
-    pending = app.events.iter_keys_after(checkpoint, scope.bucket)
-    captured = app.events.iter_keys_after(BEGINNING, scope.bucket) if rules.start else ()
+    rules = _with_sets(build_rules(settings.tables[name]), settings, name, table)
+    progress = app.load_progress(name)
+    pending = app.events.iter_keys_after(progress.checkpoint, scope.bucket)
+    skipped = app.events.iter_newest_in(progress.skipped, scope.bucket)
     entries = ledger.iter_states(scope.bucket, scope.prefix)
     prefix = build_uri_prefix(settings, scope.bucket)
     rows = iter_row_counts(table, prefix)
     announced = iter_announced(table, app.events, scope.bucket, prefix) if rules.adds_rows else ()
     return TableStreams(
-        includes=lambda key: scope.includes(scope.bucket, key),
+        includes_listed=scope.includes_listed,
         entries=(entry for entry in entries if scope.includes(entry.bucket, entry.key)),
         rows=((key, counts) for key, counts in rows if scope.includes(scope.bucket, key)),
         pending=(key for key in pending if scope.includes(scope.bucket, key)),
         quarantined=_load_quarantined(settings, name, scope),
         rules=rules,
         announced=((key, counts) for key, counts in announced if scope.includes(scope.bucket, key)),
-        captured=(key for key in captured if scope.includes(scope.bucket, key)),
+        skipped=((key, newest) for key, newest in skipped if scope.includes(scope.bucket, key)),
     )
 
 
@@ -69,21 +59,15 @@ def build_rules(config: TableConfig) -> TableRules:
         adds_rows=config.effective_mode == "append",
         applies_changes=config.changes is not None,
         has_sets=config.complete_when is not None,
-        start=_with_zone(config.start_from),
     )
 
 
-def _with_sets(rules: TableRules, settings: Settings, name: str, state: CommittedState) -> TableRules:
+def _with_sets(rules: TableRules, settings: Settings, name: str, table: Table) -> TableRules:
     """Return the rules with the judgement of files by their set, if the table has sets."""
     names = build_sets(settings, name)
     if names is None:
         return rules
-    return replace(rules, judge_place=partial(parse_progress(state.sets).place, names))
-
-
-def _with_zone(time: datetime | None) -> datetime | None:
-    """Return the time; one without a zone is UTC, as in `build_position`."""
-    return time if time is None or time.tzinfo else time.replace(tzinfo=timezone.utc)
+    return replace(rules, judge_place=partial(load_set_progress(table).place, names))
 
 
 def _load_quarantined(settings: Settings, name: str, scope: Scope) -> Mapping[str, str]:

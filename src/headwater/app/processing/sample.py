@@ -92,7 +92,7 @@ def _find_newest(app: App, name: str) -> str:
             created.orderBy("event_time", ascending=False).select("key").limit(_NEWEST_EVENTS).collect()
         ):
             key: str = row["key"]
-            if key.startswith(scope.prefix) and scope.selector(key) is None:
+            if scope.includes(scope.bucket, key):
                 return key
     raise UsageError(
         f"no event names an object of table {name} yet",

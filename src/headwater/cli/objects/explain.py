@@ -107,7 +107,9 @@ def _describe(view: "TableView") -> str:
         return f"excluded by its rule `{view.filtered_by}`"
     rows = ", ".join(f"{count:,} rows of {version}" for version, count in (view.rows or {}).items())
     waiting = f", {view.pending} pending events" if view.pending else ""
-    state: str = view.state.status if view.state else "not processed yet"
+    passed = f", {view.skipped} skipped events" if view.skipped else ""
+    without = "skipped" if passed and not waiting else "not processed yet"
+    state: str = view.state.status if view.state else without
     if view.place is not None:
         state = f"{view.place[0]}: {view.place[1]}"
-    return f"{state}, {rows or 'no rows'}{waiting}"
+    return f"{state}, {rows or 'no rows'}{waiting}{passed}"

@@ -1,7 +1,8 @@
-"""`headwater routing` and `headwater replay`: which objects go to which table, and re-ingesting them."""
+"""`headwater routing`, `replay` and `skip-to`: which objects go to which table, again or not at all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("routing")(routing)
     app.command("replay")(replay)
+    app.command("skip-to")(skip_to)
 
 
 def routing(
@@ -64,6 +66,39 @@ def replay(
         render_json({"table": table, "objects": count, "dry_run": dry_run})
     else:
         render_text(f"{'would re-ingest' if dry_run else 're-ingested'} {count:,} objects")
+
+
+def skip_to(
+    ctx: typer.Context,
+    point: Annotated[
+        str,
+        typer.Argument(metavar="INSTANT", help="latest, a time (2026-01-31T12:00) or an age (90m, 7d)."),
+    ],
+    table: Annotated[str, typer.Option("--table", metavar="NAME", help="Name of the table.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the objects without moving the checkpoint.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Move a table's checkpoint forward to INSTANT, without processing the events before it.
+
+    `replay` ingests skipped objects. Rejected while a run is active.
+    """
+    from headwater.app.objects.skipping import Point
+    from headwater.app.objects.skipping import skip_to as move
+
+    where: Point = "latest"
+    if point != "latest":
+        where = parse_since(point, datetime.now(timezone.utc), "INSTANT", "`latest`, ")
+    with open_app(ctx, writing="" if dry_run else "skip-to") as app:
+        report = move(app, table, where, dry_run=dry_run)
+    if as_json:
+        render_json({**asdict(report), "dry_run": dry_run})
+        return
+    render_text(f"{'would skip' if dry_run else 'skipped'} the events of {report.objects:,} objects")
+    if not dry_run:
+        since = f"{report.after:%Y-%m-%dT%H:%M:%SZ}" if report.after else "1970-01-01"
+        render_text(f"Undo: headwater replay --table {table} --since {since}")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 Read = Callable[[str], object]
 
@@ -25,6 +26,16 @@ def read_options(text: str) -> dict[str, str]:
     if not isinstance(found, dict):
         raise TypeError("not a JSON object")
     return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in found.items()}
+
+
+def read_instant(text: str) -> str:
+    """Return the time of a checkpoint, such as `20260131120000000#key`; empty for one without a time."""
+    instant = text.partition("#")[0]
+    try:
+        time = datetime.strptime(instant[:14], "%Y%m%d%H%M%S")
+    except ValueError:
+        return ""
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}" if instant.isdecimal() and len(instant) in (14, 17) else ""
 
 
 def read_scheme(text: str) -> str:
@@ -76,6 +87,9 @@ OF_BUCKETS: Mapping[str, tuple[str, Read]] = {
 }
 """Options of a bucket index."""
 
+STARTS: Mapping[str, str] = {"READ_LATEST": "latest", "READ_UPTO_LATEST_COMMIT": "earliest"}
+"""Strategies for a job without a checkpoint."""
+
 PAYLOADS: Mapping[str, tuple[str, object]] = {
     "OverwriteWithLatestAvroPayload": ("merge_mode", "commit_time"),
     "DefaultHoodieRecordPayload": ("merge_mode", "event_time"),
@@ -92,8 +106,6 @@ REASONS: Mapping[str, str] = {
     "source.cloud.meta.": "the size of a batch decides",
     "source.hoodieincr.path": "the events table is below `lake`",
     "source.hoodieincr.num_instants": _BOUNDED,
-    "source.hoodieincr.missing.checkpoint.strategy": "a new table starts at the first event; see start_from",
-    "source.hoodieincr.read_latest_on_missing_ckpt": "a new table starts at the first event; see start_from",
     "source.cloud.data.check.file.exists": "every object is checked; a missing one is reported",
     "source.cloud.data.reader.comma.separated.path.format": "objects are read one by one",
     "source.cloud.data.reader.coalesce.aliases": "there are no aliases",
@@ -144,7 +156,6 @@ REASONS_OF_FLAGS: Mapping[str, str] = {
     "allow-commit-on-no-checkpoint-change": "a batch without rows needs no commit",
     "bootstrap-index-class": "see headwater table NAME bootstrap",
     "bootstrap-overwrite": "see headwater table NAME bootstrap",
-    "checkpoint": "a new table starts at the first event; see start_from",
     "cluster-scheduling-minshare": _POOLS,
     "cluster-scheduling-weight": _POOLS,
     "commit-on-errors": "bad records are quarantined, and good ones committed",
@@ -157,9 +168,9 @@ REASONS_OF_FLAGS: Mapping[str, str] = {
     "enable-hive-support": "a catalog is a section of `catalogs`",
     "force-empty-sync": "a catalog is compared at every start",
     "help": "see headwater --help",
-    "ignore-checkpoint": "see headwater redrive",
+    "ignore-checkpoint": "see headwater replay",
     "ingestion-metrics-class": "metrics are served at observability.listen",
-    "initial-checkpoint-provider": "a new table starts at the first event; see start_from",
+    "initial-checkpoint-provider": "set start_from to a time",
     "max-retry-count": _RETRIED,
     "merge-strategy-id": "follows from `merger`",
     "post-write-termination-strategy-class": "see stop_when, such as `stop_when: {idle_for: 10m}`",

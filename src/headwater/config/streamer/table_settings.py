@@ -11,6 +11,8 @@ from headwater.config.streamer.rules import (
     PAYLOADS,
     REASONS,
     REASONS_OF_HUDI,
+    STARTS,
+    read_instant,
     read_list,
 )
 from headwater.config.streamer.settings_left import SettingsLeft, find_reason, strip_prefix
@@ -32,6 +34,7 @@ def convert_table(left: SettingsLeft, table: KeyPath) -> None:
     _convert_partition(left, table)
     _convert_index(left, table, merges=merges)
     _convert_layout(left, table)
+    _convert_start(left, table)
     left.convert(OF_TABLE, table)
     for name, key in (
         ("source-limit", "max_bytes_per_trigger"),
@@ -200,6 +203,28 @@ def _convert_layout(left: SettingsLeft, table: KeyPath) -> None:
             left.leave_out(
                 f"--{name}", text, f"see {name.replace('-', '_')}, with services of another process"
             )
+
+
+def _convert_start(left: SettingsLeft, table: KeyPath) -> None:
+    """Convert where the job begins. A given checkpoint takes precedence over a missing one."""
+    reads_latest = left.take("source.hoodieincr.read_latest_on_missing_ckpt")
+    strategy = left.take("source.hoodieincr.missing.checkpoint.strategy")
+    checkpoint = left.take_flag("checkpoint")
+    if checkpoint is not None:
+        if time := read_instant(checkpoint):
+            left.put((*table, "start_from"), time, "--checkpoint", checkpoint)
+            left.draft.note(
+                "`start_from` is in UTC, and compared with headwater's own commits of events; to leave out "
+                "older objects of the bucket, add `modified_after`"
+            )
+        else:
+            left.leave_out("--checkpoint", checkpoint, "not an instant; set start_from to a time")
+    elif reads_latest and reads_latest[1].lower() == "true":
+        left.put((*table, "start_from"), "latest", *reads_latest)
+    elif strategy and (start := STARTS.get(strategy[1].upper())) is None:
+        left.leave_out(*strategy, "allowed are READ_LATEST and READ_UPTO_LATEST_COMMIT; see start_from")
+    elif strategy and start == "latest":
+        left.put((*table, "start_from"), start, *strategy)
 
 
 def _convert_transforms(left: SettingsLeft, table: KeyPath) -> None:

@@ -12,6 +12,7 @@ _OF_OBJECTS = (
     *("path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring", "format", "mode"),
     *("on_object_removed", "partition_columns", "schema_", "schema_hints", "schema_evolution_mode"),
     *("rescued_data_column", "options", "on_bad_object", "start_from", "max_files_per_trigger"),
+    *("modified_after", "modified_before"),
     *("max_bytes_per_trigger", "large_file_bytes", "max_record_bytes"),
 )
 _OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")

@@ -1,6 +1,5 @@
 """`TableFields`: the keys of a table, each validated by itself, and their effective values."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field
@@ -18,7 +17,7 @@ from headwater.config.hudi.table_sections import (
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
-from headwater.config.section import ByteCount, FieldNames, Patterns, Section, TextMap
+from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, Section, StartFrom, TextMap
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
 from headwater.config.table.outside import OutsideTable, read_outside_table
@@ -91,6 +90,14 @@ class TableFields(Section):
     regex: str | None = Field(None, description="Include only keys that fully match this regular expression.")
     ignore_prefix: Patterns = Field((), description="Exclude keys with one of these prefixes.")
     ignore_substring: Patterns = Field((), description="Exclude keys that contain one of these texts.")
+    modified_after: Instant | None = Field(
+        None,
+        description="Include only objects last modified at this time or later, in whole seconds. What "
+        "counts is the store's last-modified time of the newest version.",
+    )
+    modified_before: Instant | None = Field(
+        None, description="Include only objects last modified before this time, in whole seconds."
+    )
     format: FileFormat | None = Field(
         None,
         description="File format. Default: implied by the path's ending. `document` requires `pip install "
@@ -391,8 +398,11 @@ class TableFields(Section):
     on_bad_object: BadObjectPolicy = Field(
         BadObjectPolicy(), description="Handling of unusable objects, by reason."
     )
-    start_from: datetime | None = Field(
-        None, description="Commit time from which a new table processes events. Default: all events."
+    start_from: StartFrom | None = Field(
+        None,
+        description="The events with which a new table begins: `earliest` (all), `latest` (those committed "
+        "after the table's first run began), or a time (those committed since). What a first listing of the "
+        "bucket finds are events of that time; see `modified_after`. Default: earliest.",
     )
     min_sync_interval: float = Field(
         0,

@@ -62,6 +62,9 @@ def _iter_table_problems(table: TableFields) -> Iterator[Problem]:
         yield ("record_key",), text
     if table.changes is not None:
         yield ("changes",), "cannot be combined with `complete_when`, whose files hold rows, not changes"
+    for name in ("modified_after", "modified_before"):
+        if getattr(table, name):
+            yield (name,), "cannot be combined with `complete_when`: a set would lack some of its files"
     for name in ("merge_mode", "partial_updates", "payload", "merger"):
         if getattr(table, name):
             yield (name,), _EVERY_ROW

@@ -28,6 +28,7 @@ class TableConfig(TableFields):
         problems = [*iter_derived_problems(self)]
         if self.from_ is None:
             problems += [*self._format_problems(), *self._mode_problems(), *iter_pattern_problems(self)]
+            problems += self._window_problems()
             problems = problems or [*iter_change_problems(self), *iter_file_set_problems(self)]
         problems += [
             *self._name_problems(),
@@ -57,6 +58,14 @@ class TableConfig(TableFields):
                     ("path",),
                     (f"the paths imply several formats ({names}), and a table has one; set `format`"),
                 )
+
+    def _window_problems(self) -> Iterator[KeyProblem]:
+        for name in ("modified_after", "modified_before"):
+            time = getattr(self, name)
+            if time is not None and time.microsecond:
+                yield (name,), "a fraction of a second is not allowed: stores return whole seconds"
+        if self.modified_after and self.modified_before and self.modified_after >= self.modified_before:
+            yield ("modified_before",), "must be later than `modified_after`; otherwise no object is included"
 
     def _mode_problems(self) -> Iterator[KeyProblem]:
         mode = self.effective_mode

@@ -79,13 +79,13 @@ def iter_clean_decisions(
     present: Iterable[ListedObject], tables: Sequence[TableStreams], policy: SourceCleanPolicy, now: datetime
 ) -> Iterator[CleanDecision]:
     """Yield one decision per object of the bucket, in key order. `tables` are all configured tables."""
-    for key, listed, knowns in merge_streams(present, tables):
+    for _, listed, knowns in merge_streams(present, tables):
         if listed is None:
             continue
         claims = [
             Claim(known, table.rules)
             for known, table in zip(knowns, tables, strict=True)
-            if table.includes(key)
+            if table.includes_listed(listed)
         ]
         yield decide_cleaning(listed, claims, policy, now)
 

@@ -14,11 +14,14 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.planning.window import EVERYTHING, OUTSIDE_WINDOW, Window
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState, ObjectStore
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _UNKNOWN_SIZE = 4 * 1024 * 1024
 _REQUESTS_A_THREAD = 4
+# With a window, a request for the time of such an object may save its download.
+_PROBED_BYTES = 1024 * 1024
 # If the first objects of a batch, this many in a row, are unavailable, the source is down.
 _UNAVAILABLE_IN_A_ROW = 16
 
@@ -40,7 +43,11 @@ class Download:
 
 
 def iter_downloads(
-    requests: Iterator[FetchRequest], store: ObjectStore, max_object_bytes: int, threads: int
+    requests: Iterator[FetchRequest],
+    store: ObjectStore,
+    max_object_bytes: int,
+    threads: int,
+    window: Window = EVERYTHING,
 ) -> Iterator[Download]:
     """Yield downloads of all objects, in any order. Buffers at most about `MAX_WAITING_BYTES`.
 
@@ -51,7 +58,7 @@ def iter_downloads(
 
     def run(request: FetchRequest) -> None:
         try:
-            done.put(Download(request, download(store, request.ref, max_object_bytes)))
+            done.put(Download(request, download(store, request.ref, max_object_bytes, window)))
         except BaseException as error:  # raised again in the consuming thread
             done.put(error)
 
@@ -106,16 +113,25 @@ class _OutageWatch:
             )
 
 
-def download(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectContent | FetchOutcome:
-    """Download one object, or return its outcome."""
-    if ref.size == 0:
+def download(
+    store: ObjectStore, ref: ObjectRef, max_object_bytes: int, window: Window = EVERYTHING
+) -> ObjectContent | FetchOutcome:
+    """Download one object, or return its outcome, also for one outside the window."""
+    if ref.size == 0 and not window.is_limited:
         return skip_empty(ref)
     try:
+        if window.is_limited and (ref.size or _UNKNOWN_SIZE) >= min(_PROBED_BYTES, max_object_bytes):
+            present = store.state(ref)
+            if present is not None and names_state(ref, present) and not window.has(present.last_modified):
+                return _skip_outside(present)
         if ref.size is not None and ref.size > max_object_bytes:
             raise ObjectTooLargeError(
                 f"{store.uri(ref)} has {ref.size} bytes; the limit for one object is {max_object_bytes}"
             )
-        return _read(store, ref, max_object_bytes)
+        found = _read(store, ref, max_object_bytes)
+        if isinstance(found, ObjectContent) and not window.has(found.state.last_modified):
+            return _skip_outside(found.state)
+        return found
     except ObjectUnavailableError as error:
         return FetchOutcome("unavailable", ref.etag, ref.version_id, error.reason, describe(error))
     except ObjectError as error:
@@ -139,6 +155,15 @@ def _read(store: ObjectStore, ref: ObjectRef, max_object_bytes: int) -> ObjectCo
             if not _names(ref, present) or is_last:
                 return FetchOutcome.superseded(ref.etag, ref.version_id, describe(error), present)
     raise AssertionError("unreachable")
+
+
+def names_state(ref: ObjectRef, present: ObjectState) -> bool:
+    """True if the current state is the one that `ref` names."""
+    return ref.version_id == present.version_id if ref.version_id else ref.etag in (None, present.etag)
+
+
+def _skip_outside(found: ObjectState) -> FetchOutcome:
+    return FetchOutcome("skipped", found.etag, found.version_id, OUTSIDE_WINDOW)
 
 
 def _names(ref: ObjectRef, present: ObjectState) -> bool:

@@ -30,6 +30,7 @@ from headwater.ingest.formats.envelopes import read_envelope, unwrap_lines, unwr
 from headwater.ingest.formats.json_values import mark_ambiguous
 from headwater.ingest.formats.markers import mark_oversize
 from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.planning.window import EVERYTHING, Window
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectStore, ObjectStoreConfig
 from headwater.sources.registry import build_object_store
 
@@ -43,7 +44,8 @@ class FetchPlan:
 
     `reports` requests a sample of columns that the table lacks, `rescues` their values. `ignored` are names
     that are never new columns. `max_fetched_bytes` limits the fetched size of one object, `max_object_bytes`
-    also its decompressed size, `max_record_bytes` the text of a record.
+    also its decompressed size, `max_record_bytes` the text of a record. Objects outside the `window` have no
+    rows.
     """
 
     store: ObjectStoreConfig
@@ -58,6 +60,7 @@ class FetchPlan:
     rescues: bool = False
     ignored: tuple[str, ...] = ()
     max_fetched_bytes: int | None = None
+    window: Window = EVERYTHING
 
 
 def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterator[pa.RecordBatch]:
@@ -74,7 +77,7 @@ def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterato
     reader = _ObjectReader(plan)
     rows = RowBatches(reader.value_type, rescues=plan.rescues)
     limit = plan.max_fetched_bytes or plan.max_object_bytes
-    downloads = iter_downloads(_iter_requests(batches), reader.store, limit, plan.threads)
+    downloads = iter_downloads(_iter_requests(batches), reader.store, limit, plan.threads, plan.window)
     for download in downloads:
         found, outcome = reader.read(download)
         yield from rows.add(

@@ -28,6 +28,7 @@ from headwater.ingest.inference.ordering_types import (
 )
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.decision import Decision
+from headwater.ingest.reading.large_objects import keep_present
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import ReadRequest, build_requests
 from headwater.ingest.reading.split_scan import SplitScan
@@ -82,6 +83,8 @@ class ColumnInference:
         ]
         seen = {request.stored for request in large}
         small = [stored for stored in events if stored not in seen] if large else events
+        if self._config.window.is_limited:
+            large = keep_present(self._config.store, large, self._config.window)
         if self._config.file_format in COLUMN_FORMATS:
             found = self._infer_from_footers(small) or self._infer_from_large_footers(large)
             # Spark cannot split what it cannot read: these objects will be read whole.
@@ -222,6 +225,8 @@ class ColumnInference:
             # Without the etag: for a sample, the current content is equally good.
             ref = ObjectRef(event.provider, event.bucket, event.key, event.version_id, None, None)
             try:
-                yield event.key, store.read(ref, self._config.max_object_bytes).data
+                found = store.read(ref, self._config.max_object_bytes)
             except ObjectError:
                 continue
+            if self._config.window.has(found.state.last_modified):
+                yield event.key, found.data

@@ -5,7 +5,7 @@ carries the outcomes it decided (`outcome_log`).
 """
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headwater.capture.position import Position
+from headwater.ingest.ledger.starts import STARTS_KEY, Starts, format_starts, merge_starts, parse_starts
 from headwater.ingest.ledger.state_text import LETTERS, NAMES, TIMES, parse_state
 from headwater.ingest.ledger.watermark import (
     NOTHING_KNOWN,
     NumberedWatermark,
     Watermark,
+    Watermarks,
     find_watermark,
     format_watermarks,
     merge_watermarks,
@@ -112,6 +115,7 @@ class Ledger:
         self._waiting: list[_Write] = []
         self._waiting_lock = threading.Lock()
         self._watermarks: dict[str, NumberedWatermark] = {}
+        self._starts: Starts = {}
         self._read_until = ""
 
     def create(self) -> None:
@@ -122,6 +126,32 @@ class Ledger:
         """Return the ledger's watermark for the table."""
         with self._lock:
             return find_watermark(self._load_watermarks(), table)
+
+    def find_start(self, table: str) -> Position | None:
+        """Return the recorded start of a table; None if there is none."""
+        with self._lock:
+            self._load_watermarks()
+            return self._starts.get(table)
+
+    def settle_starts(
+        self, tables: Collection[str], find_latest: Callable[[], Position]
+    ) -> Mapping[str, Position]:
+        """Return the starts of the tables. Those without one get the offset of `find_latest`, which is
+        committed before it is returned. Raises `LakeError`.
+        """
+        with self._lock:
+            if not self._starts.keys() >= set(tables):
+                self._load_watermarks()
+            if new := set(tables) - self._starts.keys():
+                latest = find_latest()
+                crash_point("before_ledger_commit")
+                starts = merge_starts(self._starts, dict.fromkeys(new, latest))
+                metadata = self._build_metadata(self._watermarks, starts)
+                self._table.write_frame(
+                    build_frame(self._spark, [], LEDGER_SCHEMA), metadata, unique_keys=True
+                )
+                self._load_watermarks()
+            return {table: self._starts[table] for table in tables}
 
     def write(self, table: str, states: Collection[LedgerEntry], watermark: Watermark) -> None:
         """Commit the states, one per object, and the new watermark. Raises `LakeError`."""
@@ -161,9 +191,14 @@ class Ledger:
         watermarks = self._load_watermarks()
         for table, watermark in new.items():
             watermarks = with_next(watermarks, table, watermark)
-        metadata = {_WATERMARKS_KEY: format_watermarks(watermarks)}
+        metadata = self._build_metadata(watermarks, self._starts)
         self._table.write_frame(frame, metadata, unique_keys=unique_objects)
         self._watermarks = watermarks
+
+    @staticmethod
+    def _build_metadata(watermarks: Watermarks, starts: Starts) -> dict[str, str]:
+        metadata = {_WATERMARKS_KEY: format_watermarks(watermarks)}
+        return metadata | ({STARTS_KEY: format_starts(starts)} if starts else {})
 
     def forget(self, table: str) -> None:
         """Remove all entries of a table in one commit. Raises `LakeError`."""
@@ -171,7 +206,7 @@ class Ledger:
         with self._lock:
             watermarks = with_next(self._load_watermarks(), table, NOTHING_KNOWN)
             if frame is not None:
-                self._table.delete_frame(frame, {_WATERMARKS_KEY: format_watermarks(watermarks)})
+                self._table.delete_frame(frame, self._build_metadata(watermarks, self._starts))
             self._watermarks = watermarks
 
     def read_states(self, table: str, object_ids: Collection[str]) -> dict[str, LedgerEntry]:
@@ -236,7 +271,8 @@ class Ledger:
         return None if frame is None else frame.where(F.col("table") == table)
 
     def _load_watermarks(self) -> dict[str, NumberedWatermark]:
-        """Return the newest watermarks: other processes may have written since the last call."""
+        """Return the newest watermarks, and read the starts: other processes may have written since the last
+        call."""
         timeline = self._table.load_timeline()
         if not timeline.exists():
             return self._watermarks
@@ -248,6 +284,8 @@ class Ledger:
             if _WATERMARKS_KEY in metadata:
                 read = parse_watermarks(metadata[_WATERMARKS_KEY])
                 self._watermarks = merge_watermarks(self._watermarks, read)
+            if STARTS_KEY in metadata:
+                self._starts = merge_starts(self._starts, parse_starts(metadata[STARTS_KEY]))
         self._read_until = new[-1].completed if new else self._read_until
         return self._watermarks
 

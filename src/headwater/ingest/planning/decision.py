@@ -18,6 +18,7 @@ Reason = Literal[
     "folder_marker",
     "dropped",
     "filtered",
+    "outside_window",
     "cleaned",
     "tagged",
     "set_open",

@@ -33,17 +33,20 @@ from headwater.ingest.planning.observation import (
     order_events,
     sort_key,
 )
+from headwater.ingest.planning.window import EVERYTHING, Window
 
 
 @dataclass(frozen=True, slots=True)
 class FoldRules:
     """How a table follows its objects: it `mirrors` them, or it ingests each content once.
 
-    `merges`: rows follow their record key, so that ingesting a content twice changes nothing.
+    `merges`: rows follow their record key, so that ingesting a content twice changes nothing. Content outside
+    the `window` is not ingested; if the event leaves that open, the read decides.
     """
 
     mirrors: bool = False
     merges: bool = False
+    window: Window = EVERYTHING
 
 
 APPENDS = FoldRules()
@@ -72,7 +75,10 @@ def fold(
             state = replace(state, reason="cleaned")
         rest = [stored for stored in found if not is_cleaning(stored.event)]
         decisions += cleanings
-        decisions += _decide_mirror(rest, state) if rules.mirrors else _decide_log(rest, state, rules)
+        if rules.mirrors:
+            decisions += _decide_mirror(rest, state, rules.window)
+        else:
+            decisions += _decide_log(rest, state, rules)
     return decisions
 
 
@@ -96,13 +102,21 @@ def _decide_drop(state: LedgerEntry | None) -> Reason:
     return "dropped" if state is None or state.status == "quarantined" else "superseded"
 
 
+def _exclude(stored: StoredEvent, window: Window) -> Reason | None:
+    return "outside_window" if window.rules_out(stored) else None
+
+
 # --- mirrors ---
 
 
-def _decide_mirror(events: Sequence[StoredEvent], state: LedgerEntry | None) -> list[Decision]:
+def _decide_mirror(
+    events: Sequence[StoredEvent], state: LedgerEntry | None, window: Window
+) -> list[Decision]:
     """Read the object at most once, for the newest event that the state does not cover."""
     cover = partial(_find_cover, state=state, is_replaced=_is_replaced(events, state))
-    reasons = {stored.event_id: cover(stored) for stored in events}
+    # Rows of an earlier content have to be retracted, which needs a read.
+    window = EVERYTHING if state is not None and state.rows else window
+    reasons = {stored.event_id: cover(stored) or _exclude(stored, window) for stored in events}
     uncovered = [stored for stored in events if reasons[stored.event_id] is None]
     # The store's event advances the order of the state; an event of a listing does not.
     newest = max(filter(is_sent, uncovered), key=sort_key, default=next(reversed(uncovered), None))
@@ -159,7 +173,10 @@ def _find_cover(
 
 def _decide_log(events: Sequence[StoredEvent], state: LedgerEntry | None, rules: FoldRules) -> list[Decision]:
     """Read every content that an event names and that is still readable."""
-    reasons = {stored.event_id: _find_log_reason(stored, state, rules) for stored in events}
+    reasons = {
+        stored.event_id: _find_log_reason(stored, state, rules) or _exclude(stored, rules.window)
+        for stored in events
+    }
     # An event that is older than the state does not name the current content.
     sent = [stored for stored in events if is_sent(stored) and reasons[stored.event_id] != "superseded"]
     last = max(sent, key=sort_key, default=None)

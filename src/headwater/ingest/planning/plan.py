@@ -10,6 +10,8 @@ from headwater.ingest.planning.decision import Action, Decision
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.observation import is_retract
 from headwater.ingest.planning.selection import KeySelector
+from headwater.ingest.planning.window import EVERYTHING, Window
+from headwater.sources.lister import ListedObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class BatchPlan:
 class Scope:
     """The selection of a table: one bucket, keys under a prefix, and its own rules.
 
+    Of the objects with these keys, those last modified in the `window` belong to the table.
     Each key of the table begins, below the prefix, with one of `beginnings`: a quick check, as most keys of a
     bucket are of other tables.
     """
@@ -60,6 +63,7 @@ class Scope:
     prefix: str
     selector: KeySelector
     beginnings: tuple[str, ...] = ("",)
+    window: Window = EVERYTHING
 
     @property
     def full_beginnings(self) -> tuple[str, ...]:
@@ -71,9 +75,13 @@ class Scope:
         return key[len(self.prefix) :] if key.startswith(self.prefix) else None
 
     def includes(self, bucket: str, key: str) -> bool:
-        """True if an object belongs to the table."""
+        """True if objects with this key belong to the table, as far as their time allows it."""
         relative = self.relative_key(key)
         return bucket == self.bucket and relative is not None and self.selector(relative) is None
+
+    def includes_listed(self, listed: ListedObject) -> bool:
+        """True if an object of the bucket belongs to the table."""
+        return self.window.has(listed.last_modified) and self.includes(self.bucket, listed.key)
 
 
 def take_batch(page: EventPage, scope: Scope, limits: Limits) -> Batch:

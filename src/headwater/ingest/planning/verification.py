@@ -13,7 +13,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
 
-from headwater.ingest.planning.ledger_entry import CLEANED, LedgerEntry, is_cleaned
+from headwater.ingest.planning.ledger_entry import CLEANED, CLOCK_MARGIN, LedgerEntry, is_cleaned
+from headwater.ingest.planning.window import OUTSIDE_WINDOW
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import is_same_etag
 
@@ -23,8 +24,9 @@ FindingKind = Literal[
 GOOD_KINDS = frozenset({"ingested", "pending", "skipped"})
 _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # The object existed before, or its content is unchanged; the current object is undecided.
-_UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content"})
-BEFORE_START = "before start_from"
+# So is one that was outside a window which has changed.
+_UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content", OUTSIDE_WINDOW})
+SKIPPED = "skipped by `start_from` or `skip-to`"
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
@@ -39,7 +41,7 @@ class TableRules:
     """`follows_removals`: rows of a removed object are removed. `counts_rows`: an object's rows stay its own
     and can be counted (not in a merge, where another object may overwrite them). `adds_rows`: content that is
     put again has its rows once more. `applies_changes`: its records are changes. `has_sets`: it has the rows
-    of one set of objects. `start`: events committed before are not for the table.
+    of one set of objects.
 
     `judge_place` judges a key by the state of the set that its file belongs to; None if the file itself must
     be in the table.
@@ -50,7 +52,6 @@ class TableRules:
     adds_rows: bool = False
     applies_changes: bool = False
     has_sets: bool = False
-    start: datetime | None = None
     judge_place: Callable[[str], tuple[FindingKind, str] | None] = lambda _: None
 
 
@@ -108,22 +109,22 @@ class TableVerification:
 
 @dataclass(frozen=True, slots=True)
 class TableStreams:
-    """The data of one table about its objects (`includes`), in the order of keys.
+    """The data of one table about its objects (`includes_listed`), in the order of keys.
 
     `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
-    content, for those that the table wrote more than once. `captured` are keys of any event, for a table with
-    a `start`.
+    content, for those that the table wrote more than once. `skipped` are keys of events that the table was
+    configured to skip, with the commit time of the newest one.
     """
 
-    includes: Callable[[str], bool]
+    includes_listed: Callable[[ListedObject], bool]
     entries: Iterable[LedgerEntry]
     rows: Iterable[tuple[str, WriteCounts]]
     pending: Iterable[str]
     quarantined: Mapping[str, str]
     rules: TableRules
     announced: Iterable[tuple[str, Mapping[str, int]]] = ()
-    captured: Iterable[str] = ()
+    skipped: Iterable[tuple[str, datetime]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class Known:
     is_pending: bool
     quarantined: str | None
     announced: Mapping[str, int] = field(default_factory=dict)
-    is_captured: bool = False
+    skipped_at: datetime | None = None
 
 
 def verify_objects(
@@ -147,10 +148,11 @@ def verify_objects(
     """
     for key, listed, knowns in merge_streams(present, tables):
         for at, (known, table) in enumerate(zip(knowns, tables, strict=True)):
-            if listed is not None and table.includes(key):
+            if listed is not None and table.includes_listed(listed):
                 finding: Finding | None = judge_present(listed, known, table.rules)
             else:
-                finding = _find_absent(key, known, table.rules)
+                what = "in the bucket" if listed is None else "selected by the table"
+                finding = _find_absent(key, known, table.rules, f"the object is not {what}")
             if finding is not None:
                 yield at, finding
 
@@ -174,7 +176,7 @@ def merge_streams(
                     (at, 2) in parts,
                     table.quarantined.get(key),
                     parts.get((at, 3)) or {},
-                    (at, 4) in parts,
+                    parts.get((at, 4)),
                 )
                 for at, table in enumerate(tables)
             ],
@@ -187,19 +189,18 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
         ((key, at, 1, by_version) for key, by_version in table.rows),
         ((key, at, 2, True) for key in table.pending),
         ((key, at, 3, puts) for key, puts in table.announced),
-        ((key, at, 4, True) for key in table.captured),
+        ((key, at, 4, newest) for key, newest in table.skipped),
     ]
 
 
 def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Finding:
     """Judge an object that is in the bucket."""
-    if (unneeded := _find_unneeded(listed, known, rules)) is not None:
-        return unneeded
+    place = rules.judge_place(listed.key) if known.entry is not None else None
+    if place is not None:
+        return Finding(place[0], listed.key, place[1], listed)
     open_kind, open_detail = _find_open(listed, known)
     if open_kind is not None:
-        if known.is_pending:
-            return Finding("pending", listed.key, "its event is not processed yet", listed)
-        return Finding(open_kind, listed.key, open_detail, listed)
+        return _judge_open(listed, known, open_kind, open_detail)
     if repeated := _find_repeated(known, rules):
         return Finding("wrong_rows", listed.key, repeated, listed)
     entry = known.entry
@@ -214,23 +215,24 @@ def judge_present(listed: ListedObject, known: Known, rules: TableRules) -> Find
     return Finding("ingested", listed.key, "", listed, entry)
 
 
-def _find_unneeded(listed: ListedObject, known: Known, rules: TableRules) -> Finding | None:
-    """Judge an object that need not be in the table, or not yet."""
-    if _is_before_start(listed, known, rules):
-        return Finding("skipped", listed.key, BEFORE_START, listed)
-    place = rules.judge_place(listed.key) if known.entry is not None else None
-    return Finding(place[0], listed.key, place[1], listed) if place is not None else None
+def _judge_open(listed: ListedObject, known: Known, kind: FindingKind, detail: str) -> Finding:
+    """Judge an object about which the table has not decided."""
+    if known.is_pending:
+        return Finding("pending", listed.key, "its event is not processed yet", listed)
+    if _is_skipped(listed.last_modified, known):
+        return Finding("skipped", listed.key, SKIPPED, listed)
+    return Finding(kind, listed.key, detail, listed)
 
 
-def _is_before_start(listed: ListedObject, known: Known, rules: TableRules) -> bool:
-    """True if the object is as it was before the table's start, and its events are known.
+def _is_skipped(changed_at: datetime | None, known: Known) -> bool:
+    """True if the last event about an object that changed then was skipped.
 
-    Without an event, its notification was lost; it will come after the start.
+    If the object changed later, a notification was lost. The event of the next reconcile is not skipped.
     """
-    is_undecided = known.entry is None and known.quarantined is None and not known.is_pending
-    if rules.start is None or not is_undecided:
+    if known.skipped_at is None or changed_at is None:
         return False
-    return known.is_captured and listed.last_modified < rules.start
+    decided_at = known.entry.event_time if known.entry else None
+    return max(changed_at, decided_at or changed_at) <= known.skipped_at + CLOCK_MARGIN
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
@@ -245,8 +247,8 @@ def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, 
     return None, ""
 
 
-def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
-    """Judge an object that is not in the bucket: only rows that should be removed with it are wrong."""
+def _find_absent(key: str, known: Known, rules: TableRules, why: str) -> Finding | None:
+    """Judge an object that is absent or not selected: only rows that should be removed with it are wrong."""
     entry = known.entry
     if entry is not None and is_cleaned(entry):
         return _find_cleaned(entry, known, rules)
@@ -258,7 +260,9 @@ def _find_absent(key: str, known: Known, rules: TableRules) -> Finding | None:
         return None
     if known.is_pending:
         return Finding("pending", key, "its removal is not processed yet")
-    return Finding("extra", key, f"the object is not in the bucket, but the table has {count} rows of it")
+    if entry is not None and _is_skipped(entry.event_time, known):
+        return Finding("skipped", key, SKIPPED)
+    return Finding("extra", key, f"{why}, but the table has {count} rows of it")
 
 
 def _find_cleaned(entry: LedgerEntry, known: Known, rules: TableRules) -> Finding | None:

@@ -11,6 +11,7 @@ from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, St
 from headwater.errors import ObjectError
 from headwater.ingest.evolution.schema_sample import SchemaSample
 from headwater.ingest.parsing.record_parser import RecordParser
+from headwater.ingest.planning.window import EVERYTHING, Window
 from headwater.ingest.reading.csv_layouts import CsvLayouts
 from headwater.ingest.reading.large_sampler import LargeSampler
 from headwater.ingest.reading.object_reader import (
@@ -68,7 +69,7 @@ class LargeObjectReader:
 
     def read(self, requests: Sequence[ReadRequest]) -> LargeRead:
         """Scan the objects once to number their rows, then parse lazily."""
-        blocks, scanned = self._scan.scan(keep_present(self._config.store, requests))
+        blocks, scanned = self._scan.scan(keep_present(self._config.store, requests, self._config.window))
         odd = {block.object_index for block in blocks if block.is_odd}
         odd |= self._scan.find_incomplete(scanned, blocks)
         known = {block.object_index for block in blocks} - odd
@@ -160,22 +161,24 @@ class LargeObjectReader:
         return self._spark.createDataFrame(rows, schema)
 
 
-def keep_present(store_config: ObjectStoreConfig, requests: Sequence[ReadRequest]) -> list[ReadRequest]:
-    """Select requests whose object is still current: Spark cannot read by version or etag."""
+def keep_present(
+    store_config: ObjectStoreConfig, requests: Sequence[ReadRequest], window: Window = EVERYTHING
+) -> list[ReadRequest]:
+    """Select requests whose object is in the window, and current: Spark cannot read by version or etag."""
     store = build_object_store(store_config)
     with ThreadPoolExecutor(_STATE_THREADS, thread_name_prefix="state") as pool:
-        found = pool.map(lambda request: _find_present(store, request), requests)
+        found = pool.map(lambda request: _find_present(store, request, window), requests)
         return [request for request in found if request]
 
 
-def _find_present(store: ObjectStore, request: ReadRequest) -> ReadRequest | None:
+def _find_present(store: ObjectStore, request: ReadRequest, window: Window) -> ReadRequest | None:
     """Return the request, with the etag that it found if it named none; None if it names another content."""
     ref = request.ref
     try:
         state = store.state(ref)
     except ObjectError:
         return None
-    if state is None or state.size != ref.size:
+    if state is None or state.size != ref.size or not window.has(state.last_modified):
         return None
     if ref.version_id:
         return request if ref.version_id == state.version_id else None

@@ -24,6 +24,7 @@ from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork, estimate_size
+from headwater.ingest.planning.window import EVERYTHING, Window
 from headwater.ingest.reading.handful import fetch_here, reserve_driver
 from headwater.ingest.reading.resolution import ReadRequest, SeenObject
 from headwater.lake.arrow_tasks import map_in_arrow
@@ -72,7 +73,7 @@ class ReaderConfig:
 
     `reports`: objects report columns that it lacks; `rescues`: records keep values without a column.
     `ignored` are names that are never new columns. `numbers` are columns of numbers whose texts are checked:
-    see `Corrections`.
+    see `Corrections`. `window` as in `FetchPlan`.
     """
 
     store: ObjectStoreConfig
@@ -85,6 +86,7 @@ class ReaderConfig:
     rescues: bool = False
     ignored: tuple[str, ...] = ()
     numbers: frozenset[str] = frozenset()
+    window: Window = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class ObjectReader:
             reports=config.reports,
             rescues=config.rescues,
             ignored=config.ignored,
+            window=config.window,
         )
         wanted, work = _to_arrow(requests), _measure(requests, config.file_format)
         if config.file_format not in COLUMN_FORMATS and work.is_handful and _has_bounded_size(requests):

@@ -84,6 +84,6 @@ def is_held(why: str) -> bool:
     return why.startswith(SMALL_SET)
 
 
-def parse_progress(text: str) -> SetProgress:
+def parse_set_progress(text: str) -> SetProgress:
     """Parse the value of `SetProgress.to_metadata`; empty for a table without a set. Raises `ValueError`."""
     return SetProgress(**json.loads(text)) if text else SetProgress()

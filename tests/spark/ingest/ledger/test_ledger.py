@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headwater.capture.position import Position
+from headwater.capture.position import BEGINNING, Position
 from headwater.capture.reconcile.newest_state import TableObservation
 from headwater.errors import LakeError
 from headwater.ingest.ledger.ledger import Ledger
@@ -166,3 +166,35 @@ def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, TableObser
 def find_seen(states: list[LedgerEntry]) -> dict[str, TableObservation]:
     newest = {state.key: find_observation(state) for state in states}
     return {key: observation for key, observation in newest.items() if observation is not None}
+
+
+def test_a_start_is_decided_once_and_survives_all_other_commits(spark: SparkSession, tmp_path: Path) -> None:
+    path, early, late = str(tmp_path / "ledger"), Position("20260501000000000"), Position("20260502000000000")
+    one, other = Ledger(spark, path), Ledger(spark, path)
+    assert one.find_start("orders") is None
+    assert one.settle_starts(["orders"], lambda: early) == {"orders": early}
+    assert other.settle_starts(["orders", "other"], lambda: late) == {"orders": early, "other": late}
+    one.write("orders", [FULL], WATERMARK)
+    one.forget("orders")
+    commits = len(Table(spark, path).load_timeline().commits)
+    for ledger in (one, other, Ledger(spark, path)):
+        assert ledger.settle_starts(["other", "orders"], lambda: BEGINNING) == {
+            "orders": early,
+            "other": late,
+        }
+        assert ledger.find_start("orders") == early
+    assert len(Table(spark, path).load_timeline().commits) == commits
+
+
+def test_of_two_processes_that_start_at_once_the_earlier_start_counts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, early, late = str(tmp_path / "ledger"), Position("20260501000000000"), Position("20260502000000000")
+    one, other = Ledger(spark, path), Ledger(spark, path)
+
+    def settle_after_other() -> Position:
+        other.settle_starts(["orders"], lambda: early)
+        return late
+
+    assert one.settle_starts(["orders"], settle_after_other) == {"orders": early}
+    assert other.find_start("orders") == early

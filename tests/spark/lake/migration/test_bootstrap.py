@@ -74,7 +74,7 @@ def test_bootstrapped_rows_equal_the_files_and_a_run_continues(
     assert sum(found.mode == "metadata_only" for found in plan.partitions) == stays
     assert not (tmp_path / "lake/t").exists()
 
-    assert bootstrap_table(services, lake.settings.tables["t"], asked) == plan
+    assert bootstrap_table(services, lake.settings.tables["t"], asked, lake.lake) == plan
     table = Table(spark, path)
     expected = sorted(tuple(row) for row in rows.select("id", "at", "amount", "day").collect())
     assert read(table) == expected
@@ -99,14 +99,26 @@ def test_files_that_would_make_a_wrong_table_are_refused_before_anything_is_writ
     services = ServiceTable(spark, TableAddress("t", table_path(lake.lake, "t")))
     config = lake.settings.tables["t"]
     with pytest.raises(UsageError, match="1 of 31 rows have the key of another"):
-        bootstrap_table(services, config, BootstrapRequest(str(files)))
+        bootstrap_table(services, config, BootstrapRequest(str(files)), lake.lake)
     rows.withColumn("id", F.when(F.col("id") != "3", F.col("id"))).write.mode("overwrite").parquet(str(files))
     with pytest.raises(UsageError, match="1 rows have no id"):
-        bootstrap_table(services, config, BootstrapRequest(str(files)))
+        bootstrap_table(services, config, BootstrapRequest(str(files)), lake.lake)
     with pytest.raises(UsageError, match=r"the table at \S+ overlap"):
-        bootstrap_table(services, config, BootstrapRequest(lake.lake))
+        bootstrap_table(services, config, BootstrapRequest(lake.lake), lake.lake)
     assert not (tmp_path / "lake/t").exists()
     rows.write.mode("overwrite").parquet(str(files))
-    bootstrap_table(services, config, BootstrapRequest(str(files)))
+    bootstrap_table(services, config, BootstrapRequest(str(files)), lake.lake)
     with pytest.raises(TableMismatchError, match="already contains a table"):
-        bootstrap_table(services, config, BootstrapRequest(str(files)))
+        bootstrap_table(services, config, BootstrapRequest(str(files)), lake.lake)
+
+
+def test_a_bootstrapped_table_begins_where_it_is_configured_to(spark, tmp_path):
+    files = tmp_path / "files"
+    build_rows(spark).drop("day").coalesce(1).write.parquet(str(files))
+    lake = FolderLake(spark, tmp_path, t={**MERGE, "start_from": "latest"})
+    lake.put("old.json", json.dumps({"id": "4", "at": 2, "amount": 100.0}))
+    services = ServiceTable(spark, TableAddress("t", table_path(lake.lake, "t")))
+    bootstrap_table(services, lake.settings.tables["t"], BootstrapRequest(str(files)), lake.lake)
+    lake.put("new.json", json.dumps({"id": "5", "at": 2, "amount": 100.0}))
+    lake.ingest("t")
+    assert [row[0] for row in lake.rows("t", "id", "at") if row[1] == 2] == ["5"]

@@ -37,6 +37,7 @@ BUCKET = {
         (FOLDER, ("verify", "--repair")),
         (FOLDER, ("routing", "--apply")),
         (FOLDER, ("replay", "--table", "orders", "--since", "1d")),
+        (FOLDER, ("skip-to", "latest", "--table", "orders")),
         (FOLDER, ("clean-source",)),
         (BUCKET, ("reconcile", "--inventory", "{manifest}")),
     ],

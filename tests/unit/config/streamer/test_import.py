@@ -126,6 +126,37 @@ def test_every_flag_is_converted_or_has_its_reason(tmp_path: Path, flag: str) ->
     )
 
 
+INCR = "hoodie.streamer.source.hoodieincr"
+
+
+@pytest.mark.parametrize(
+    ("words", "properties", "start", "left"),
+    [
+        ("--checkpoint 20260131120000000", "", "2026-01-31T12:00:00Z", []),
+        ("--checkpoint 20260131120000", "", "2026-01-31T12:00:00Z", []),
+        ("--checkpoint '20260131120000000#a/1.json'", "", "2026-01-31T12:00:00Z", []),
+        ("--checkpoint topic,0:17", "", None, ["--checkpoint=topic,0:17"]),
+        ("", f"{INCR}.read_latest_on_missing_ckpt=true", "latest", []),
+        ("", f"{INCR}.read_latest_on_missing_ckpt=false", None, []),
+        ("", f"{INCR}.missing.checkpoint.strategy=READ_LATEST", "latest", []),
+        ("", f"{INCR}.missing.checkpoint.strategy=READ_UPTO_LATEST_COMMIT", None, []),
+        ("", f"{INCR}.missing.checkpoint.strategy=X", None, [f"{INCR}.missing.checkpoint.strategy=X"]),
+        (
+            "--checkpoint 20260131120000000",
+            f"{INCR}.missing.checkpoint.strategy=READ_LATEST",
+            "2026-01-31T12:00:00Z",
+            [],
+        ),
+    ],
+)
+def test_a_table_begins_where_the_job_does(
+    tmp_path: Path, words: str, properties: str, start: str | None, left: list[str]
+) -> None:
+    found = convert_command(tmp_path, f"{INCREMENTAL} {KEY} --target-table t {words}", properties)
+    assert table_of(found, "t").get("start_from") == start
+    assert [one.setting for one in found.left_out] == left
+
+
 def test_a_flag_that_is_unknown_is_listed(tmp_path: Path) -> None:
     (left,) = convert_command(tmp_path, f"{INCREMENTAL} {KEY} --colour red").left_out
     assert (left.origin, left.setting, left.reason) == ("run.sh", "--colour=red", "unknown here")

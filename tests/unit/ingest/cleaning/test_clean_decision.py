@@ -119,7 +119,7 @@ def streams(
     rows: Sequence[tuple[str, dict[str, list[int]]]] = (),
     pending: Sequence[str] = (),
 ) -> TableStreams:
-    return TableStreams(lambda key: key.endswith(".json"), entries, rows, pending, {}, RULES)
+    return TableStreams(lambda found: found.key.endswith(".json"), entries, rows, pending, {}, RULES)
 
 
 def verify(table: TableStreams) -> list[Finding]:

@@ -6,6 +6,8 @@ import json
 import pickle
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,8 +18,10 @@ from headwater.errors import CredentialsError, ObjectUnavailableError, SourceUna
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
+from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
 from headwater.ingest.formats.markers import OVERSIZE
+from headwater.ingest.planning.window import Window
 from headwater.sources.local.object_store import LocalObjectStore
 from headwater.sources.memory.object_store import MemoryObjectStore, load_memory_store
 from headwater.sources.object_store import (
@@ -385,3 +389,41 @@ def test_stopping_early_leaves_no_threads_behind(bench: Bench) -> None:
 
     assert next(stream).num_rows > 0
     stream.close()  # type: ignore[attr-defined]
+
+
+def test_an_object_outside_the_window_is_skipped_whatever_it_holds(bench: Bench) -> None:
+    refs = [bench.put("bad.json", "{"), bench.put("empty.json", ""), bench.put("good.json", '{"id": 1}')]
+    plan = bench.plan(window=Window(before=datetime(2026, 1, 1, tzinfo=timezone.utc)))
+    batches = bench.fetch([*refs, replace(refs[1], size=0)], plan)
+    found = outcomes(batches)
+    assert {(one["status"], one["reason"]) for one in found.values()} == {("skipped", "outside_window")}
+    assert [found[at]["etag"] for at in range(3)] == [ref.etag for ref in refs]
+    assert records(batches) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "is_known", "limit", "downloads"),
+    [
+        pytest.param(1000, True, 10**8, 1, id="small"),
+        pytest.param(1024**2, True, 10**8, 0, id="large"),
+        pytest.param(1000, False, 10**8, 0, id="of unknown size"),
+        pytest.param(1000, True, 10, 0, id="too large for the table"),
+    ],
+)
+def test_a_large_object_outside_the_window_is_not_downloaded(
+    size: int, is_known: bool, limit: int, downloads: int
+) -> None:
+    class CountingStore(MemoryObjectStore):
+        downloads = 0
+
+        def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
+            self.downloads += 1
+            return super().read(ref, max_bytes)
+
+    store = CountingStore()
+    state = store.put("bucket", "key", b"1" * size)
+    ref = ObjectRef("memory", "bucket", "key", state.version_id, state.etag, size if is_known else None)
+    window = Window(before=state.last_modified)
+    found = download.download(store, ref, limit, window)
+    assert isinstance(found, FetchOutcome)
+    assert (found.status, found.reason, store.downloads) == ("skipped", "outside_window", downloads)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+import pytest
+
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import TableRules, TableStreams, verify_objects
 from headwater.sources.lister import ListedObject
@@ -15,7 +17,7 @@ MIRROR = TableRules(follows_removals=True, counts_rows=True)
 def table(prefix: str, *entries: LedgerEntry) -> TableStreams:
     """Takes the keys with the prefix; each entry has the rows that it says."""
     rows = [(entry.key, {entry.version: [entry.rows]}) for entry in entries]
-    return TableStreams(lambda key: key.startswith(prefix), entries, rows, (), {}, MIRROR)
+    return TableStreams(lambda found: found.key.startswith(prefix), entries, rows, (), {}, MIRROR)
 
 
 def listed(key: str, etag: str = "e1") -> ListedObject:
@@ -47,27 +49,40 @@ def test_a_listing_of_other_objects_says_nothing_about_a_table() -> None:
     assert list(verify_objects([listed("b.json")], [])) == []
 
 
-def test_objects_from_before_the_start_are_skipped_unless_no_event_names_them() -> None:
-    hour = timedelta(hours=1)
-    rules = replace(MIRROR, start=AT + hour)
+HOUR = timedelta(hours=1)
+
+
+def test_skipped_objects_are_not_missing_unless_they_changed_later() -> None:
+    outdated = replace(entry("outdated.json"), etag="e0", version="e0", event_time=AT - HOUR)
     streams = TableStreams(
-        includes=lambda _: True,
-        entries=[entry("done.json")],
-        rows=[("done.json", {"e1": [2]})],
+        includes_listed=lambda _: True,
+        entries=[entry("done.json"), outdated],
+        rows=[("done.json", {"e1": [2]}), ("outdated.json", {"e0": [2]})],
         pending=["pending.json"],
         quarantined={},
-        rules=rules,
-        captured=["changed.json", "done.json", "early.json", "pending.json"],
+        rules=MIRROR,
+        skipped=[
+            (key, AT + HOUR)
+            for key in ("changed.json", "done.json", "early.json", "outdated.json", "pending.json")
+        ],
     )
     present = [
-        replace(listed("changed.json"), last_modified=AT + 2 * hour),
-        *(listed(key) for key in ("done.json", "early.json", "lost.json", "pending.json")),
+        replace(listed("changed.json"), last_modified=AT + 2 * HOUR),
+        *(listed(f"{name}.json") for name in ("done", "early", "lost", "outdated", "pending")),
     ]
     found = {finding.key: (finding.kind, finding.detail) for _, finding in verify_objects(present, [streams])}
     assert found == {
         "changed.json": ("missing", "no event reports it"),
         "done.json": ("ingested", ""),
-        "early.json": ("skipped", "before start_from"),
+        "early.json": ("skipped", "skipped by `start_from` or `skip-to`"),
         "lost.json": ("missing", "no event reports it"),
+        "outdated.json": ("skipped", "skipped by `start_from` or `skip-to`"),
         "pending.json": ("pending", "its event is not processed yet"),
     }
+
+
+@pytest.mark.parametrize(("decided", "kind"), [(-HOUR, "skipped"), (2 * HOUR, "extra")])
+def test_a_skipped_removal_leaves_the_rows_of_a_mirror(decided: timedelta, kind: str) -> None:
+    removed = replace(entry("removed.json"), event_time=AT + decided)
+    streams = replace(table("", removed), skipped=[("removed.json", AT + HOUR)])
+    assert [finding.kind for _, finding in verify_objects([], [streams])] == [kind]

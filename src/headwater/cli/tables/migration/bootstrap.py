@@ -53,8 +53,12 @@ def bootstrap(
     request = BootstrapRequest(source, "metadata_only" if mode == "metadata-only" else "full_record", regex)
     with open_table(ctx, is_own_refused=True, is_writing=not dry_run) as table:
         named = NamedTable.of(ctx)
-        config = named.load()[0].tables[named.name]
-        plan = (plan_bootstrap if dry_run else bootstrap_table)(table, config, request)
+        settings = named.load()[0]
+        config = settings.tables[named.name]
+        if dry_run:
+            plan = plan_bootstrap(table, config, request)
+        else:
+            plan = bootstrap_table(table, config, request, settings.lake)
     render_plan(plan, dry_run=dry_run, as_json=as_json)
 
 
