@@ -61,6 +61,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "lag_commits": 0,
             "failure": "",
             "skipped": [],
+            "sets": None,
         }
     }
 
