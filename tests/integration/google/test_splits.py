@@ -13,8 +13,9 @@ from headwater.errors import IngestError
 from headwater.ingest.reading.large_objects import LargeObjectReader, LargeRead
 from headwater.ingest.reading.resolution import ReadRequest
 from headwater.sources.object_event import ObjectEvent, build_order_key
+from tests.fixtures.end_to_end.gcs_pipeline import GcsPipeline
 from tests.fixtures.event_lake import EventLake
-from tests.fixtures.google import Storage
+from tests.fixtures.google import PubSub, Storage, open_storage
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -134,3 +135,15 @@ def test_an_object_that_is_overwritten_while_it_is_read_fails_the_batch_and_is_r
     lake.announce(*later)
     assert [dict(batch.objects) for batch in lake.ingest("big")] == [{"ingested": 1, "superseded": 1}]
     assert set(lake.rows("big", "n", "_headwater_version")) == {(2, later[-1].version_id)}
+
+
+def test_a_run_needs_only_the_scheme(pubsub: PubSub, tmp_path: Path) -> None:
+    with open_storage(tmp_path, pubsub) as storage:
+        table = {"path": "**/*.json", "large_file_bytes": "1kb"}
+        pipeline = GcsPipeline(storage, pubsub, tmp_path / "work", {"big": table})
+        pipeline.config["source"]["file_system_scheme"] = "gs"
+        pipeline.write_config()
+        pipeline.put_all(dict.fromkeys(("big.json", *ODD_KEYS), JSON))
+        run = pipeline.run_once(timeout=400).expect(0)
+        assert "is read whole" not in run.stderr
+        assert pipeline.rows("big", "n") == {(n,): 1 + len(ODD_KEYS) for n in range(COUNT)}
