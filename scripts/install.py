@@ -25,7 +25,7 @@ VENV = ROOT / ".venv"
 EMULATOR_VENV = CACHE / "emulator"
 DEPLOY_VENV = CACHE / "deploy"
 REQUIREMENTS = ROOT / "requirements"
-SPARK_SETTINGS = ROOT / "src/headwater/lake/prerequisites/spark_settings.py"
+PACKAGES = ROOT / "src/headwater/lake/prerequisites/packages.py"
 HEARTBEAT_SECONDS = 10
 
 # Lines of pip, uv and Ivy that tell a person how far it is; the rest goes to the log only.
@@ -275,21 +275,22 @@ def ensure_java(stamps: Stamps) -> str:
 
 
 def ensure_jars(stamps: Stamps, java_home: str) -> None:
-    """Hudi's bundle and S3A's jars in Ivy's folder, where every later session finds them."""
-    made_from = digest(SPARK_SETTINGS)
+    """Hudi's bundle, S3A's jars and Google's connector in Ivy's folder, where later sessions find them."""
+    made_from = digest(PACKAGES)
     known = stamps.read().get("jars_paths", "").splitlines()
     if stamps.is_fresh("jars", made_from) and known and all(Path(path).exists() for path in known):
         return
     code, said = ask_python(
-        "from headwater.lake.prerequisites.spark_settings import S3A_EXCLUDES, list_packages\n"
-        "print(','.join(list_packages(needs_s3a=True)), ','.join(S3A_EXCLUDES))"
+        "from headwater.lake.prerequisites.packages import list_excludes, list_packages\n"
+        "both = ('s3a', 'gs')\n"
+        "print(','.join(list_packages(both)), ','.join(list_excludes(both)))"
     )
     if code != 0:
         # Half-edited code must not keep anyone from `make format` or `make check`.
         say(f"Jars: left for the first run, headwater.lake does not import: {said.splitlines()[-1]}")
         return
     packages, excludes = said.split()
-    say(f"Fetching jars (once; about 90 MB): {packages.replace(',', ', ')}")
+    say(f"Fetching jars (once; about 130 MB): {packages.replace(',', ', ')}")
     stamps.write("jars_paths", "\n".join(fetch_jars(java_home, packages, excludes)))
     stamps.write("jars", made_from)
 
@@ -341,12 +342,12 @@ def fetch_jars(java_home: str, packages: str, excludes: str) -> list[str]:
 def ensure_start(stamps: Stamps, java_home: str) -> None:
     """What lets Spark start in half of the time; without it everything works, only later."""
     folder = Path(os.environ.get("HEADWATER_PREPARED") or VENV / "share" / "headwater" / "spark")
-    made_from = digest(java_home, str(folder), SPARK_SETTINGS, REQUIREMENTS / "dev.txt")
+    made_from = digest(java_home, str(folder), PACKAGES, REQUIREMENTS / "dev.txt")
     if stamps.is_fresh("start", made_from) and folder.is_dir():
         return
-    say("Preparing quick starts of Spark (once; 270 MB)")
+    say("Preparing quick starts of Spark (once; 310 MB)")
     env = {**os.environ, "JAVA_HOME": java_home}
-    command = [str(VENV / "bin" / "headwater"), "prepare"]
+    command = [str(VENV / "bin" / "headwater"), "prepare", "--gcs"]
     code, output = run_step(command, CACHE / "logs" / "prepare.log", str.rstrip, env=env)
     if code != 0:
         say(f"  That failed ({output.strip()[-300:]}); go on: Spark will start more slowly.")

@@ -22,7 +22,7 @@ from headwater.config.hudi.known_options import DATA_FILE
 from headwater.config.settings import Settings
 from headwater.lake.jvm import Jvm, connect
 from headwater.lake.prerequisites.java import find_java
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.session import build_session
 
 PROPERTY = "org.apache.hudi.common.config.ConfigProperty"

@@ -26,6 +26,13 @@ def prepare(
             help="Also store this package, which spark.packages names. Repeatable.",
         ),
     ] = None,
+    needs_gcs: Annotated[
+        bool,
+        typer.Option(
+            "--gcs",
+            help="Also store Google's connector, with which Spark reads large objects in Cloud Storage.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Download the jars and archive Spark's classes; later starts take half as long.
@@ -46,7 +53,7 @@ def prepare(
                 hint="write, for example, --package org.apache.hudi:hudi-aws-bundle:1.2.0",
             )
     say = (lambda _: None) if as_json else render_text
-    done = prepare_machine(read_environment(), say, packages or ())
+    done = prepare_machine(read_environment(), say, packages or (), needs_gcs=needs_gcs)
     if as_json:
         render_json(done)
         return

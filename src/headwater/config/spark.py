@@ -72,8 +72,8 @@ class SparkConfig(Section):
     )
     executor_jars: Literal["ship", "provided"] = Field(
         "ship",
-        description="`ship`: executors get the jars of Hudi and S3A from the driver. `provided`: they have "
-        "them, such as in their image, and the driver has those of `headwater prepare`.",
+        description="`ship`: executors get the jars of Hudi and of object stores from the driver. "
+        "`provided`: they have them, such as in their image; the driver has those of `headwater prepare`.",
     )
     packages: FieldNames = Field((), description="Additional packages, as Maven coordinates.")
     pools: dict[str, PoolConfig] = Field(

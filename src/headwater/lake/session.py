@@ -23,6 +23,7 @@ from headwater.errors import PlatformError
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.jvm import is_context_stopped, start_jvm
+from headwater.lake.prerequisites.google_credentials import find_google_credentials
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.run_log import describe_run_log, is_in_run_log, note_run_log
 from headwater.lake.prerequisites.spark_settings import (
@@ -73,6 +74,7 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
         "JAVA_HOME": java_home,
         "PYSPARK_PYTHON": python,
         ARENAS_VARIABLE: arenas,
+        **find_google_credentials(settings, environ),
         **start.environment,
     }
     # A thread that captures may be reading the real one. PySpark adds two variables, with its own defaults.

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from headwater.lake.prerequisites.packages import GCS_PACKAGE
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 from tests.fixtures.end_to_end.command import run_command
 
@@ -65,6 +66,19 @@ def test_further_packages_are_stored_with_all_that_they_depend_on(tmp_path):
 
     run_command(*words, "--package", logging, folder=tmp_path, environ=environ, timeout=300).expect(0)
     assert all((prepared / name_jar(package)).is_file() for package in (storage, logging))
+
+
+def test_googles_connector_is_stored_if_it_is_asked_for(tmp_path):
+    prepared, connector = tmp_path / "prepared", name_jar(GCS_PACKAGE)
+    prepared.mkdir()
+    for path in PreparedStart.find({}).folder.iterdir():
+        if path.name != connector:
+            (prepared / path.name).symlink_to(path)
+    environ = {**os.environ, "HEADWATER_PREPARED": str(prepared)}
+    done = run_command("prepare", "--gcs", "--json", folder=tmp_path, environ=environ, timeout=300).expect(0)
+    stored = (prepared / connector).stat()
+    assert len(json.loads(done.stdout)["jars"]) == 8
+    assert stored.st_size > 30_000_000
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -11,8 +11,8 @@ from headwater.app.machine.check import check_jars, check_start, judge_python
 from headwater.app.preflight import check_before_run
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError, PlatformError, SourceError
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
 
 # Port 9 is "discard": nobody listens there.
 NO_REPOSITORY = "http://127.0.0.1:9"

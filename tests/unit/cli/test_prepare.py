@@ -23,13 +23,17 @@ def test_text_that_is_no_coordinate_is_rejected(text: str) -> None:
 def test_packages_are_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[Any] = []
 
-    def prepare(environ: object, say: object, packages: list[str]) -> preparation.Preparation:
-        given.append(packages)
+    def prepare(
+        environ: object, say: object, packages: list[str], *, needs_gcs: bool
+    ) -> preparation.Preparation:
+        given.append((packages, needs_gcs))
         return preparation.Preparation(tmp_path, (), None, None, 0, 0)
 
     monkeypatch.setattr(preparation, "prepare", prepare)
     done = CliRunner().invoke(app, ["prepare", "--package", PACKAGE, "--package", "a:b:1"])
-    assert (done.exit_code, given) == (0, [[PACKAGE, "a:b:1"]])
+    assert (done.exit_code, given) == (0, [([PACKAGE, "a:b:1"], False)])
+    assert CliRunner().invoke(app, ["prepare", "--gcs"]).exit_code == 0
+    assert given[1:] == [((), True)]
 
 
 def test_packages_that_need_others_are_rejected_with_their_names() -> None:

@@ -9,8 +9,9 @@ from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL, find_download_size, plan_jars
 from headwater.lake.prerequisites.java import find_java
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.prerequisites.prepared_start import PreparedStart
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE, list_provided
+from headwater.lake.prerequisites.spark_settings import list_provided
 from headwater.sources.finding import SetupFinding, to_finding
 
 PYTHONS = ((3, 10), (3, 11), (3, 12))

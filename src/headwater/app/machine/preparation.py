@@ -21,8 +21,8 @@ from headwater.errors import PlatformError
 from headwater.lake.jvm import end_session, read_session_settings
 from headwater.lake.layout import table_path
 from headwater.lake.prerequisites.java import JavaHome, find_java
+from headwater.lake.prerequisites.packages import GCS_PACKAGE, list_packages
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
-from headwater.lake.prerequisites.spark_settings import list_packages
 from headwater.lake.session import build_session
 from headwater.lake.table import Table
 
@@ -46,22 +46,24 @@ def prepare(
     environ: Mapping[str, str],
     say: Callable[[str], None] = lambda _: None,
     packages: Sequence[str] = (),
+    *,
+    needs_gcs: bool = False,
 ) -> Preparation:
     """Fetch missing jars, and archive the classes that Spark loads when a pipeline runs.
 
-    `packages` are further Maven coordinates, as in `spark.packages`. Takes about a minute the first time and
-    is immediate afterwards. Calls `say` for each step. Raises `PlatformError` without Java, jars, or write
-    permission for the folder.
+    `packages` are further Maven coordinates, as in `spark.packages`; `needs_gcs` adds Google's connector for
+    Cloud Storage. Takes about a minute the first time and is immediate afterwards. Calls `say` for each step.
+    Raises `PlatformError` without Java, jars, or write permission for the folder.
     """
     started = time.monotonic()
     java, prepared = find_java(environ), PreparedStart.find(environ)
     archive, reason = prepared.name_archive(java.path), None
-    wanted = (*list_packages(needs_s3a=True), *packages)
+    own = (*list_packages({"s3a"}), *([GCS_PACKAGE] if needs_gcs else []))
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
-        if any(prepared.find_jar(package) is None for package in list_packages(needs_s3a=True)):
-            say("Downloading missing jars and copying all jars (90 MB)")
-            _fetch_jars(prepared, java, Path(scratch))
+        if any(prepared.find_jar(package) is None for package in own):
+            say(f"Downloading missing jars and copying all jars ({130 if needs_gcs else 90} MB)")
+            _fetch_jars(prepared, java, Path(scratch), own)
         if missing := [package for package in packages if prepared.find_jar(package) is None]:
             say(f"Downloading {', '.join(missing)}")
             _fetch_packages(prepared, java, Path(scratch), packages)
@@ -70,7 +72,7 @@ def prepare(
             if reason is None:
                 say("Running a small pipeline to archive the classes that Spark loads")
                 reason = _write_archive(prepared, java, environ, Path(scratch))
-    jars = tuple(filter(None, map(prepared.find_jar, wanted)))
+    jars = tuple(filter(None, map(prepared.find_jar, (*own, *packages))))
     size = sum(path.stat().st_size for path in prepared.folder.iterdir())
     return Preparation(
         prepared.folder, jars, None if reason else archive, reason, size, time.monotonic() - started
@@ -89,9 +91,9 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path) -> None:
-    names = {name_jar(package) for package in list_packages(needs_s3a=True)}
-    for jar in _resolve(java, scratch, ()):
+def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path, own: Sequence[str]) -> None:
+    names = {name_jar(package) for package in own}
+    for jar in _resolve(java, scratch, (), needs_gcs=GCS_PACKAGE in own):
         if jar.name in names:
             _take(jar, prepared.folder / jar.name)
 
@@ -114,9 +116,12 @@ def ensure_complete(packages: Sequence[str], jars: Iterable[str]) -> None:
         )
 
 
-def _resolve(java: JavaHome, scratch: Path, packages: Sequence[str]) -> list[Path]:
+def _resolve(
+    java: JavaHome, scratch: Path, packages: Sequence[str], *, needs_gcs: bool = False
+) -> list[Path]:
     """Start a session, and return the jars that Ivy resolved for it."""
-    settings = _build_settings(scratch, "s3a://unused", packages)
+    source = {"type": "gcs", "bucket": "unused", "file_system_scheme": "gs"} if needs_gcs else None
+    settings = _build_settings(scratch, "s3a://unused", packages, source)
     spark = build_session(settings, java_home=str(java.path), log_file=scratch / "fetch.log")
     found = read_session_settings(spark).get("spark.jars", "")
     end_session(spark)
@@ -188,11 +193,13 @@ def _put(source: Path, name: str, number: int) -> None:
         (source / folder / f"{name}.json").write_text(rows)
 
 
-def _build_settings(scratch: Path, lake: str, packages: Sequence[str] = ()) -> Settings:
+def _build_settings(
+    scratch: Path, lake: str, packages: Sequence[str] = (), source: Mapping[str, str] | None = None
+) -> Settings:
     (scratch / "source").mkdir(exist_ok=True)
     return Settings.model_validate(
         {
-            "source": {"type": "local", "path": str(scratch / "source")},
+            "source": source or {"type": "local", "path": str(scratch / "source")},
             "lake": lake,
             "tables": {
                 "rows": {"path": "rows/*.json", "mode": "mirror"},

@@ -125,8 +125,8 @@ class GcsSourceConfig(Section):
     )
     file_system_scheme: Literal["gs"] | None = Field(
         None,
-        description="URL scheme with which Spark reads large objects in splits; requires Google's connector "
-        "for Hadoop in the session. Default: large objects are read whole.",
+        description="URL scheme with which Spark reads large objects in splits, through Google's connector "
+        "(38 MB), which is added to the session. Default: large objects are read whole.",
     )
     queue: SubscriptionConfig = Field(
         SubscriptionConfig(), description="How messages are pulled from the subscription."

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from headwater.config.settings import Settings
+from headwater.lake.prerequisites.packages import find_needed_jar
 from headwater.lake.prerequisites.spark_settings import build_spark_settings
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
@@ -20,21 +21,25 @@ class Coordinate:
     group: str
     artifact: str
     version: str
+    classifier: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Coordinate":
-        """Parse `group:artifact:version`."""
-        group, artifact, version = text.split(":", 2)
-        return cls(group, artifact, version)
+        """Parse `group:artifact:version` or `group:artifact:version:classifier`."""
+        return cls(*text.split(":", 3))
 
     def __str__(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version}"
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier)))
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the jar in a Maven repository, and in Ivy's cache."""
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
     @property
     def maven_path(self) -> str:
         """Return the path relative to the root of a Maven repository."""
-        folder = f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}"
-        return f"{folder}/{self.artifact}-{self.version}.jar"
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.file_name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def plan_jars(settings: Settings, home: Path, central: str = MAVEN_CENTRAL) -> J
     """Plan the jars of the next session; `home` is the user's home folder."""
     spark = build_spark_settings(settings)
     texts = [text.strip() for text in spark.get("spark.jars.packages", "").split(",")]
-    wanted = tuple(Coordinate.parse(text) for text in texts if text.count(":") >= 2)
+    wanted = tuple(Coordinate.parse(find_needed_jar(text)) for text in texts if text.count(":") >= 2)
     ivy = Path(spark.get("spark.jars.ivy", home / ".ivy2"))
     missing = tuple(item for item in wanted if _find_here(item, ivy, home / ".m2" / "repository") is None)
     extra = [url.strip() for url in spark.get("spark.jars.repositories", "").split(",") if url.strip()]
@@ -82,8 +87,8 @@ def list_found_jars(settings: Settings, home: Path) -> list[Path]:
 
 
 def _find_here(coordinate: Coordinate, ivy: Path, maven: Path) -> Path | None:
-    name = f"{coordinate.artifact}-{coordinate.version}.jar"
     folder = ivy / "cache" / coordinate.group / coordinate.artifact
+    name = coordinate.file_name
     paths = (folder / "jars" / name, folder / "bundles" / name, maven / coordinate.maven_path)
     return next((path for path in paths if path.is_file()), None)
 

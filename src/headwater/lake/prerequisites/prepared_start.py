@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.lake.prerequisites.packages import find_needed_jar
 from headwater.lake.prerequisites.spark_settings import is_local
 
 FOLDER_VARIABLE = "HEADWATER_PREPARED"
@@ -127,9 +128,9 @@ class PreparedStart:
 
 
 def name_jar(package: str) -> str:
-    """Return Ivy's file name for a `group:artifact:version`."""
-    group, artifact, version = package.split(":", 2)
-    return f"{group}_{artifact}-{version}.jar"
+    """Return Ivy's name of the file for which a `group:artifact:version` is needed."""
+    group, artifact, version = find_needed_jar(package).split(":", 2)
+    return f"{group}_{artifact}-{version.replace(':', '-')}.jar"
 
 
 def _add_option(given: str, option: str) -> str:

@@ -1,4 +1,4 @@
-"""Builds the settings of a session: jars for the pinned PySpark, and all `spark.*`. Starts nothing."""
+"""Builds the settings of a session: its jars, and all `spark.*`. Starts nothing."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,42 +13,8 @@ from headwater.lake.prerequisites.driver_memory import (
     count_local_cores,
     measure_memory,
 )
+from headwater.lake.prerequisites.packages import FileSystem, list_excludes, list_packages
 from headwater.lake.typed_options.locks import to_session_settings
-
-HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
-"""Matches the pinned `pyspark==3.5.x`; change it together with that and `hudi` in `pyproject.toml`."""
-
-S3A_PACKAGES = (
-    "org.apache.hadoop:hadoop-aws:3.3.4",
-    "com.amazonaws:aws-java-sdk-s3:1.12.262",
-    "com.amazonaws:aws-java-sdk-core:1.12.262",
-    "com.amazonaws:jmespath-java:1.12.262",
-    "com.amazonaws:aws-java-sdk-dynamodb:1.12.262",
-    "com.amazonaws:aws-java-sdk-sts:1.12.262",
-)
-"""The required jars: 5.5 MB instead of the 280 MB bundle.
-
-hadoop-aws must match PySpark's Hadoop. S3A 3.3.4 links `dynamodb` without calling it. `sts` serves assumed
-roles and web identities.
-"""
-
-S3A_EXCLUDES = (
-    "com.amazonaws:aws-java-sdk-bundle",
-    "org.wildfly.openssl:wildfly-openssl",
-    "com.amazonaws:aws-java-sdk-kms",
-    "com.fasterxml.jackson.core:jackson-databind",
-    "com.fasterxml.jackson.core:jackson-core",
-    "com.fasterxml.jackson.core:jackson-annotations",
-    "com.fasterxml.jackson.dataformat:jackson-dataformat-cbor",
-    "joda-time:joda-time",
-    "commons-logging:commons-logging",
-    "commons-codec:commons-codec",
-    "org.apache.httpcomponents:httpclient",
-    "software.amazon.ion:ion-java",
-    "com.amazon.ion:ion-java",
-)
-"""Excluded, because PySpark includes newer versions, and a second copy on the class path fails at run
-time."""
 
 NEEDED_SETTINGS = {
     # Every incremental read sets this for the whole session (`HoodieFileGroupReaderBasedFileFormat`). A
@@ -124,16 +90,11 @@ _S3A_SETTINGS = {
 }
 
 
-def list_packages(needs_s3a: bool) -> tuple[str, ...]:
-    """Return the Maven coordinates that a session needs."""
-    return (HUDI_BUNDLE, *S3A_PACKAGES) if needs_s3a else (HUDI_BUNDLE,)
-
-
 def list_provided(settings: Settings) -> tuple[str, ...]:
     """Return the packages that executors have without the driver's help."""
     if settings.spark.executor_jars == "ship" or is_local(settings.spark.master):
         return ()
-    return list_packages(uses_s3a(settings))
+    return list_packages(list_file_systems(settings))
 
 
 def is_local(master: str) -> bool:
@@ -152,21 +113,27 @@ def choose_python(spark: Mapping[str, str], environ: Mapping[str, str], own: str
     return own if is_local(spark["spark.master"]) else environ.get("PYSPARK_PYTHON") or own
 
 
-def uses_s3a(settings: Settings) -> bool:
-    """True if Spark itself accesses S3: for an S3 lake, or a source whose large objects it splits."""
-    return settings.source.type == "s3" or settings.lake.startswith(("s3a://", "s3://"))
+def list_file_systems(settings: Settings) -> frozenset[FileSystem]:
+    """Return the object stores that Spark itself accesses: of the lake, and of large objects in splits."""
+    source = settings.source
+    found: set[FileSystem] = set()
+    if source.type == "s3" or settings.lake.startswith(("s3a://", "s3://")):
+        found.add("s3a")
+    if source.type == "gcs" and source.file_system_scheme == "gs":
+        found.add("gs")
+    return frozenset(found)
 
 
 def build_spark_settings(settings: Settings) -> dict[str, str]:
     """Build all `spark.*` settings of a run; the user's settings win."""
-    needs_s3a = uses_s3a(settings)
+    file_systems = list_file_systems(settings)
     built = dict(_SPARK_SETTINGS)
     built["spark.master"] = settings.spark.master
     built["spark.app.name"] = "headwater"
     built["spark.driver.memory"] = settings.spark.driver_memory or choose_driver_memory(
         count_local_cores(settings.spark.master), measure_memory()
     )
-    built["spark.jars.packages"] = ",".join((*list_packages(needs_s3a), *settings.spark.packages))
+    built["spark.jars.packages"] = ",".join((*list_packages(file_systems), *settings.spark.packages))
     if not settings.spark.master.startswith("local["):
         # By default, file splits depend on the current number of executors. Two passes over large objects
         # would differ after an executor was added.
@@ -177,10 +144,13 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built["spark.driver.host"] = "127.0.0.1"
         built["spark.driver.bindAddress"] = "127.0.0.1"
     built |= dict(_iter_addresses(settings.spark))
-    if needs_s3a:
-        built["spark.jars.excludes"] = ",".join(S3A_EXCLUDES)
+    if excludes := list_excludes(file_systems):
+        built["spark.jars.excludes"] = ",".join(excludes)
+    if "s3a" in file_systems:
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))
+    if "gs" in file_systems:
+        built |= dict(_iter_gcs(settings.source.endpoint if settings.source.type == "gcs" else None))
     return built | to_session_settings(settings.lock) | settings.spark.config
 
 
@@ -215,6 +185,16 @@ def _iter_s3a_bucket(
         yield f"{prefix}.endpoint.region", region or "us-east-1"
     if path_style:
         yield f"{prefix}.path.style.access", "true"
+
+
+def _iter_gcs(endpoint: str | None) -> Iterator[tuple[str, str]]:
+    # Hadoop lists its file systems before Spark adds jars, and has no setting of its own for this one.
+    yield "spark.hadoop.fs.gs.impl", "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+    if endpoint:
+        yield "spark.hadoop.fs.gs.storage.root.url", f"{endpoint}/"
+        if endpoint.startswith("http://"):
+            yield "spark.hadoop.fs.gs.auth.service.account.enable", "false"
+            yield "spark.hadoop.fs.gs.auth.null.enable", "true"
 
 
 def build_pools(pools: Mapping[str, PoolConfig]) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from headwater.app.services.lock_check import check_lock
 from headwater.config.hudi.lock import LOCK_CLASSES
 from headwater.config.settings import Settings
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 
 
 def build(tmp_path: Path, lock: dict[str, Any] | None, **top: Any) -> Settings:

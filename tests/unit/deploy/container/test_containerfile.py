@@ -14,7 +14,7 @@ from headwater.config.environment import CONFIG_VARIABLE
 from headwater.config.listen_address import parse_listen_address
 from headwater.config.loader import parse_settings
 from headwater.lake.prerequisites.java import SUPPORTED_MAJORS
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.observability.endpoints import PATHS
 from tests.fixtures.deploy import DEPLOY, ROOT, find_program
 

@@ -1,13 +1,15 @@
 """Where the session's jars are looked for. The repository is a server on this machine."""
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from headwater.config.settings import Settings
+from headwater.config.source import GcsSourceConfig
 from headwater.lake.prerequisites.jars import Coordinate, find_download_size, plan_jars
-from headwater.lake.prerequisites.spark_settings import HUDI_BUNDLE
+from headwater.lake.prerequisites.packages import GCS_CONNECTOR, GCS_PACKAGE, HUDI_BUNDLE, list_excludes
 from tests.fixtures.servers.scripted_server import Answer, ScriptedServer, run_scripted_server
 
 HUDI = Coordinate.parse(HUDI_BUNDLE)
@@ -61,6 +63,33 @@ def test_configured_ivy_folder_is_searched(tmp_path: Path) -> None:
 
 def test_an_s3_lake_needs_more_jars(tmp_path: Path) -> None:
     assert len(plan_jars(build_settings("s3a://b/lake"), tmp_path).missing) > 1
+
+
+def test_large_objects_in_cloud_storage_need_the_shaded_connector(tmp_path: Path) -> None:
+    gcs = {"type": "gcs", "bucket": "landing"}
+    settings = build_settings()
+    assert plan_jars(settings.model_copy(update={"source": GcsSourceConfig(**gcs)}), tmp_path).missing == (
+        HUDI,
+    )
+    source = GcsSourceConfig(**gcs, file_system_scheme="gs")
+    settings = settings.model_copy(update={"source": source})
+    connector = Coordinate.parse(GCS_CONNECTOR)
+    assert plan_jars(settings, tmp_path).missing == (HUDI, connector)
+    folder = tmp_path / ".ivy2/cache/com.google.cloud.bigdataoss/gcs-connector/jars"
+    touch(folder / f"gcs-connector-{connector.version}-shaded.jar")
+    assert plan_jars(settings, tmp_path).missing == (HUDI,)
+
+
+def test_the_connector_is_that_of_the_pinned_spark() -> None:
+    assert GCS_PACKAGE.endswith(f":{version('pyspark')}")
+
+
+def test_excludes_leave_what_the_other_object_store_needs() -> None:
+    assert "org.apache.hadoop:hadoop-aws" in list_excludes({"gs"})
+    both = list_excludes({"s3a", "gs"})
+    assert "org.apache.hadoop:hadoop-aws" not in both
+    assert {"com.amazonaws:aws-java-sdk-bundle", "org.apache.hadoop:hadoop-azure"} <= set(both)
+    assert list_excludes(()) == ()
 
 
 def test_configured_repositories_are_asked_first(tmp_path: Path) -> None:

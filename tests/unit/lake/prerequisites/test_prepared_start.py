@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.lake.prerequisites.packages import GCS_PACKAGE
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 
 HUDI, OTHER = "org.hudi:bundle:1.0", "com.other:thing:2.0"
@@ -47,6 +48,18 @@ def test_packages_that_are_not_prepared_still_come_by_ivy(prepared: PreparedStar
     start = prepared.plan(build_settings(HUDI, OTHER), {"SPARK_DIST_CLASSPATH": "/own"}, java_home)
     assert start.settings["spark.jars.packages"] == OTHER
     assert start.environment["SPARK_DIST_CLASSPATH"] == f"/own:{prepared.find_jar(HUDI)}"
+
+
+def test_googles_connector_is_prepared_in_place_of_the_package_that_brings_it(
+    prepared: PreparedStart, java_home: Path
+) -> None:
+    settings = build_settings(HUDI, GCS_PACKAGE)
+    assert prepared.plan(settings, {}, java_home).settings["spark.jars.packages"] == GCS_PACKAGE
+    name = "com.google.cloud.bigdataoss_gcs-connector-hadoop3-2.2.14-shaded.jar"
+    (prepared.folder / name).touch()
+    start = prepared.plan(settings, {}, java_home)
+    assert "spark.jars.packages" not in start.settings
+    assert start.environment["SPARK_DIST_CLASSPATH"].endswith(f"bundle-1.0.jar:{prepared.folder / name}")
 
 
 CLUSTERS = ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,1024]"]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from headwater.config.settings import Settings
+from headwater.config.source import GcsSourceConfig
+from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.prerequisites.spark_settings import (
-    HUDI_BUNDLE,
     build_spark_settings,
     choose_python,
     list_provided,
@@ -87,3 +88,28 @@ def test_only_executors_of_their_own_can_have_their_jars() -> None:
     assert list_provided(build_settings(master=CLUSTER)) == ()
     assert list_provided(build_settings(executor_jars="provided")) == ()
     assert list_provided(build_settings(master=CLUSTER, executor_jars="provided")) == (HUDI_BUNDLE,)
+
+
+def build_gcs_settings(**source: Any) -> Settings:
+    source = {"type": "gcs", "bucket": "landing", "file_system_scheme": "gs", **source}
+    return build_settings().model_copy(update={"source": GcsSourceConfig(**source)})
+
+
+def list_gcs(settings: Settings) -> dict[str, str]:
+    built = build_spark_settings(settings)
+    return {k.removeprefix("spark.hadoop.fs.gs."): v for k, v in built.items() if ".fs.gs." in k}
+
+
+def test_cloud_storage_is_a_file_system_of_spark_only_for_large_objects() -> None:
+    assert list_gcs(build_gcs_settings(file_system_scheme=None)) == {}
+    assert list_gcs(build_gcs_settings()) == {"impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"}
+
+
+def test_only_an_emulator_of_cloud_storage_gets_no_credentials() -> None:
+    private = list_gcs(build_gcs_settings(endpoint="https://storage.example.com"))
+    assert (private["storage.root.url"], "auth.null.enable" in private) == (
+        "https://storage.example.com/",
+        False,
+    )
+    emulator = list_gcs(build_gcs_settings(endpoint="http://127.0.0.1:4443"))
+    assert (emulator["auth.service.account.enable"], emulator["auth.null.enable"]) == ("false", "true")
