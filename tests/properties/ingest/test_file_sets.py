@@ -131,6 +131,9 @@ class World:
         if some and choice % 5 == 0:
             self.waiting.append(some[0])
         plan = self.planner.plan(some, self._find_states)
+        if choice % 7 == 0:
+            # The batch fails, and is planned again.
+            plan = self.planner.plan([*some, *some[:1]], self._find_states)
         outcomes = [to_skip(found) for found in plan.decisions if found.action == "skip"]
         outcomes += [self._read(found.stored) for found in plan.decisions if found.action == "look"]
         for outcome in order_outcomes(outcomes):
@@ -175,7 +178,7 @@ class World:
 
     def finish(self) -> None:
         """Process all that is left."""
-        for choice in (2**30 - 1, 2**30 - 1) * 50:
+        for choice in (2**31 - 1,) * 100:
             if not self.run(choice):
                 return
         raise AssertionError("it never ends")
@@ -258,5 +261,6 @@ def test_a_quiet_time_passes_while_no_process_runs() -> None:
     world.save()
     world.restart()
     world.clock += 100
+    assert world.planner.plan([], world._find_states).chosen
     world.finish()
     assert world.applied == ["dumps/8/", "dumps/9/"]

@@ -54,15 +54,12 @@ class ChosenSet:
 
 @dataclass(frozen=True, slots=True)
 class SetPlan:
-    """The decisions about a batch. `progress` is that of the table after it, without the rows of `chosen`.
-    `more`: another set is complete.
-    """
+    """The decisions about a batch. `progress` is that of the table after it, without the rows of `chosen`."""
 
     decisions: tuple[Decision, ...]
     states: Mapping[str, LedgerEntry]
     progress: SetProgress
     chosen: ChosenSet | None = None
-    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +92,7 @@ class SetPlanner:
         self._now = now
         self._progress: SetProgress | None = None
         self._due: dict[str, datetime] = {}
+        self._due_after: dict[str, datetime] = {}
         self._held: set[str] = set()
         self._unended: set[str] = set()
 
@@ -117,8 +115,9 @@ class SetPlanner:
         self._unended = set()
 
     def note(self, progress: SetProgress) -> None:
-        """Record the progress after a batch."""
+        """Record the progress after a batch. Until then, the same sets are due: the batch may fail."""
         self._progress = progress
+        self._due = self._due_after
 
     def note_held(self, name: str) -> None:
         """Record that a set is held back because it is small, so that it is not read again and again."""
@@ -129,24 +128,24 @@ class SetPlanner:
 
         Raises `SourceError` and `LakeError`.
         """
-        now, by_name = self._now(), self._group(events)
-        asked = [name for name, found in by_name.items() if any(is_request(s.event) for s in found)]
-        progress = self.progress.accept(name for name in asked if name != self.progress.applied)
+        events = list({stored.event_id: stored for stored in events}.values())
+        progress, now, by_name = self.progress, self._now(), self._group(events)
         due = {name for name, when in self._due.items() if when <= now}
         judged = {
             name: self._wait_for_end(name, by_name.get(name, ())) or self._judge(name, now)
             for name in sorted({*by_name, *due}, key=order_name)
             if not progress.applied or order_name(name) >= order_name(progress.applied)
         }
-        self._note_unended(judged)
+        self._note_open(judged)
+        asked = [name for name in judged if any(is_request(s.event) for s in by_name.get(name, ()))]
+        progress = progress.accept(name for name in asked if name != progress.applied)
         choice = _Choice(self._rules, progress, self._held, by_name, find_states, self._source.find_events)
         waiting, chosen = choice.choose(judged)
         progress = self._advance(progress, judged, waiting, chosen)
         states = find_states({*(s.event.object_id for s in events), *(chosen.etags if chosen else ())})
         decided = self._decide(events, states, progress, chosen)
         decisions = [*decided, *choice.look(decided, chosen, states)]
-        more = chosen is not None and bool(waiting)
-        return SetPlan(tuple(decisions), states, progress, chosen, more)
+        return SetPlan(tuple(decisions), states, progress, chosen)
 
     def _group(self, events: Iterable[StoredEvent]) -> dict[str, list[StoredEvent]]:
         by_name: dict[str, list[StoredEvent]] = {}
@@ -171,21 +170,19 @@ class SetPlanner:
         return is_end or is_request(stored.event) or is_drop(stored.event)
 
     def _judge(self, name: str, now: datetime) -> CompleteSet | OpenSet:
-        self._due.pop(name, None)
         found = gather(name, self._source.list_files(name), self._rules.names)
         try:
             contents = self._read_manifest(found)
         except ManifestError as error:
             key = found.manifest.key if found.manifest else name
             return OpenSet(name, f"its manifest {key!r} cannot be read: {error}")
-        judged = judge_set(found, self._rules.rule, contents, now)
-        if isinstance(judged, OpenSet) and judged.due is not None:
-            self._due[name] = judged.due
-        return judged
+        return judge_set(found, self._rules.rule, contents, now)
 
-    def _note_unended(self, judged: Mapping[str, CompleteSet | OpenSet]) -> None:
-        unended = {name for name, found in judged.items() if isinstance(found, OpenSet) and found.awaits_end}
-        self._unended = (self._unended - judged.keys()) | unended
+    def _note_open(self, judged: Mapping[str, CompleteSet | OpenSet]) -> None:
+        found = [one for one in judged.values() if isinstance(one, OpenSet)]
+        self._unended = (self._unended - judged.keys()) | {one.name for one in found if one.awaits_end}
+        self._due_after = {name: when for name, when in self._due.items() if name not in judged}
+        self._due_after |= {one.name: one.due for one in found if one.due is not None}
 
     def _read_manifest(self, found: ListedSet) -> Contents | None:
         if found.manifest is None:
@@ -214,7 +211,7 @@ class SetPlanner:
             elif name not in waiting and name not in self._held:
                 open_sets.pop(name, None)
         if chosen is not None:
-            self._due |= dict.fromkeys(waiting, _LONG_AGO)
+            self._due_after |= dict.fromkeys(waiting, _LONG_AGO)
         return replace(progress, open=open_sets)
 
     def _decide(
