@@ -20,7 +20,7 @@ from headwater.ingest.planning.outcome import CHECKPOINT
 from headwater.ingest.sets.progress import parse_progress
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 from headwater.sources.local.lister import format_name, is_utf8
 from headwater.sources.registry import build_source
