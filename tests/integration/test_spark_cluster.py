@@ -15,8 +15,8 @@ from headwater.config.environment import find_state_folder
 from headwater.config.settings import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.lake.prerequisites.prepared_start import PreparedStart
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.command import Running
 from tests.fixtures.end_to_end.faulty_proxy import FaultyProxy, run_faulty_proxy

@@ -1,6 +1,7 @@
 """Checks that the lake is writable, with a temporary file or object, or with a whole table through Spark."""
 
 import tempfile
+import uuid
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +9,7 @@ from urllib.parse import urlsplit
 
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeNotWritableError
+from headwater.lake.layout import OWN_FOLDER
 from headwater.sources.finding import SetupFinding, to_finding
 
 LAKE = "lake"
@@ -28,8 +30,25 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
         from headwater.sources.s3.checks.bucket import check_s3_lake
 
         return check_s3_lake(lake, settings.lake_storage)
+    if scheme == "gs":
+        return [_check_files(settings)]
     detail = f"only Spark can check whether {scheme}:// is writable"
     return [SetupFinding(LAKE, "warning", detail, "run headwater doctor --spark")]
+
+
+def _check_files(settings: Settings) -> SetupFinding:
+    """Write and delete a small object under the lake."""
+    from headwater.lake.file_store import FileStore
+    from headwater.lake.storage_options import build_storage_options
+
+    store = FileStore(settings.lake, lambda: build_storage_options(settings.lake, settings.lake_storage))
+    name = f"{OWN_FOLDER}/doctor-{uuid.uuid4().hex}"
+    try:
+        store.write(name, b"")
+        store.delete(name)
+    except HeadwaterError as error:
+        return to_finding(LAKE, error)
+    return SetupFinding(LAKE, "ok", f"{settings.lake} is writable")
 
 
 def find_local_path(lake: str) -> Path | None:

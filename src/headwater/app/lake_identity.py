@@ -8,8 +8,8 @@ from headwater.capture.events_table import EventsTable
 from headwater.config.settings import Settings
 from headwater.errors import TableUnsupportedError, UsageError
 from headwater.lake.layout import events_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 
 SOURCE_KEY = "source"
 """Key in the metadata of each commit of the events table, with `s3:BUCKET` or `local:FOLDER` as value."""

@@ -9,8 +9,8 @@ from pydantic_core import to_jsonable_python
 from headwater.app.status import StatusReader
 from headwater.config.settings import Settings
 from headwater.lake.layout import events_path, table_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 
 LAST_COMMITS = 12
 

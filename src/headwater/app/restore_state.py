@@ -8,7 +8,7 @@ from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, LakeError
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import restore_path
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 
 RESTORE_FILE = restore_path("").lstrip("/")
 """Relative to the lake."""

@@ -29,8 +29,8 @@ from headwater.lake.layout import (
     reconciles_path,
     table_path,
 )
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.writers.lease import Lease
 from headwater.lake.writers.writer_lease import read_writers
 from headwater.observability.part_state import TABLE_PREFIX, Health, PartState, judge_health

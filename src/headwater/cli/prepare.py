@@ -30,7 +30,8 @@ def prepare(
         bool,
         typer.Option(
             "--gcs",
-            help="Also store Google's connector, with which Spark reads large objects in Cloud Storage.",
+            help="Also store Google's connector to Cloud Storage: for a lake at gs://, "
+            "and for large objects in splits.",
         ),
     ] = False,
     as_json: JsonFlag = False,

@@ -142,7 +142,7 @@ def find_address(settings: "Settings", metrics_port: int | None) -> "ListenAddre
 def count_quarantined(settings: "Settings") -> int:
     """Return the number of items in quarantine now, from any run."""
     from headwater.app.status import read_quarantine_status
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     options = build_storage_options(settings.lake, settings.lake_storage)
     return read_quarantine_status(settings.lake, options).total

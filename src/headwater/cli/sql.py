@@ -100,8 +100,8 @@ def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> 
 
     start_without_pandas()  # before DataFusion, whose import converts something
     from headwater.lake.layout import list_tables
-    from headwater.lake.s3 import build_storage_options
     from headwater.lake.sql.engine import run_query
+    from headwater.lake.storage_options import build_storage_options
 
     return run_query(
         query,

@@ -47,7 +47,7 @@ def status(
 def read_status(settings: "Settings", only: tuple[str, ...] = ()) -> "Status":
     """Read the current status. Raises `LakeError`, and `UsageError` for an unknown table."""
     from headwater.app.status import StatusReader
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     options = build_storage_options(settings.lake, settings.lake_storage)
     return StatusReader(settings, options, datetime.now(timezone.utc)).read(only)

@@ -45,9 +45,13 @@ TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), Afte
 
 
 class LakeStorageConfig(Section):
-    """The S3-compatible store of an `s3a://` lake outside AWS."""
+    """The store of a lake: an S3-compatible one outside AWS, or one with the API of Cloud Storage."""
 
-    endpoint: str | None = Field(None, description="Endpoint of the S3-compatible store.")
+    endpoint: str | None = Field(
+        None,
+        description="Endpoint of the S3-compatible store, or of a service with the API of Cloud Storage. The "
+        "latter gets no credentials with `http://`.",
+    )
     region: str | None = Field(None, description="Region of the store.")
     path_style: bool | None = Field(
         None, description="Address buckets by path instead of host name. Default: true with an endpoint."
@@ -61,10 +65,11 @@ class Settings(Section):
     lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
         min_length=1,
         examples=["s3a://acme-lake/bronze"],
-        description="Location of the tables: a folder (relative to this file), `s3a://` or any Hadoop path.",
+        description="Location of the tables: a folder (relative to this file), `s3a://`, `gs://` or any "
+        "Hadoop path.",
     )
     lake_storage: LakeStorageConfig = Field(
-        LakeStorageConfig(), description="The S3-compatible store of an `s3a://` lake."
+        LakeStorageConfig(), description="The store of an `s3a://` or `gs://` lake."
     )
     lock: LockConfig | None = Field(
         None,
@@ -182,6 +187,27 @@ class Settings(Section):
                 self.lock, self.lake, self.tables, (*self.spark.packages, *self.spark.config.values())
             )
         )
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _check_cloud_storage(self) -> "Settings":
+        if not self.lake.startswith("gs://"):
+            return self
+        store, source = self.lake_storage, self.source
+        text = "applies only to a lake at s3a://; remove it"
+        problems: list[tuple[KeyPath, str]] = [
+            (("lake_storage", key), text)
+            for key in ("region", "path_style")
+            if getattr(store, key) is not None
+        ]
+        if source.type == "gcs" and source.file_system_scheme and source.endpoint != store.endpoint:
+            text = (
+                f"{source.endpoint!r} differs from `lake_storage.endpoint`, and Spark has one endpoint for "
+                "all buckets of Cloud Storage; set the same one, or remove `source.file_system_scheme`"
+            )
+            problems.append((("source", "endpoint"), text))
         if problems:
             raise SectionError(problems)
         return self

@@ -64,6 +64,8 @@ class StorageEmulator(ServerProcess):
             )
         command = [str(binary), "-scheme", "http", "-backend", "memory", "-host", HOST]
         command += ["-port", str(self.port), "-external-url", self.endpoint]
+        # Only at this host does it answer requests of Cloud Storage's XML API, which hudi-rs sends.
+        command += ["-public-host", urlsplit(self.endpoint).netloc]
         if self._topic:
             _, project, _, topic = self._topic.split("/")
             command += ["-event.pubsub-project-id", project, "-event.pubsub-topic", topic]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from headwater.errors import LakeError, LakeNotWritableError, UsageError
-from headwater.lake.snapshot_reader import REFUSED, UNREACHABLE, to_uri
+from headwater.lake.snapshot_reader import REFUSED, UNREACHABLE, name_credentials, to_uri
 from headwater.lake.table_files import StoredFile, open_file_system
 
 if TYPE_CHECKING:
@@ -172,13 +172,14 @@ def explain_store_failure(url: str, error: Exception) -> LakeError | UsageError:
             f"{url}: no space left on the device",
             hint="free space there, or choose another location; then repeat the command: it resumes",
         )
-    if _NO_BUCKET.search(text):
+    # Google names the bucket only by the status. Of a file that is read, the caller handles the absence.
+    if _NO_BUCKET.search(text) or "(NOT_FOUND" in text:
         return LakeError(f"{url}: the bucket does not exist", hint="check the address, or create the bucket")
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or REFUSED.search(text) or _DENIED.search(text):
         return LakeError(
             f"{url}: access denied: {text}",
-            hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the permissions to list, read and "
-            "write there",
+            hint=f"check {name_credentials(url)}, the clock, and the permissions to list, read and write "
+            "there",
         )
     if UNREACHABLE.search(text):
         return LakeError(

@@ -124,7 +124,7 @@ def find_address(settings: "Settings", name: str) -> TableAddress:
 
     Raises `UsageError` with the nearest name for an unknown table.
     """
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     path = find_table(settings, name)
     return TableAddress(name, path, build_storage_options(settings.lake, settings.lake_storage))

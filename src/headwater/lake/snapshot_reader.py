@@ -57,8 +57,11 @@ _UNSUPPORTED = re.compile(
 _BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
 REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
+    r"|Unauthorized|PERMISSION_DENIED|UNAUTHENTICATED"
 )
-UNREACHABLE = re.compile(r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION")
+UNREACHABLE = re.compile(
+    r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION|\(UNAVAILABLE"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +352,7 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     if REFUSED.search(text):
         return LakeError(
             f"{path}: access denied: {first_line}",
-            hint="check AWS_PROFILE or AWS_ACCESS_KEY_ID, the clock, and the permissions to list and read "
-            "there",
+            hint=f"check {name_credentials(path)}, the clock, and the permissions to list and read there",
         )
     if UNREACHABLE.search(text):
         return LakeError(
@@ -367,6 +369,13 @@ def explain_read_failure(path: str, text: str) -> LakeError:
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
+
+
+def name_credentials(url: str) -> str:
+    """Return where the credentials for a URL come from."""
+    if url.startswith("gs://"):
+        return "GOOGLE_APPLICATION_CREDENTIALS or `gcloud auth application-default login`"
+    return "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 
 
 def to_uri(path: str) -> str:

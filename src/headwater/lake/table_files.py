@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ _CONNECT_SECONDS = 10
 # pyarrow's 3 seconds without progress are too short for a store that is busy with several large uploads.
 _COPY_SECONDS = 60
 _COPY_TRIES = 10
+# Google's client retries for 15 minutes by default.
+_GCS_RETRIES = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ def open_file_system(
     url = urlsplit(path)
     if not url.scheme:
         return fs.LocalFileSystem(), path
+    if url.scheme == "gs":
+        return _open_gcs(options), f"{url.netloc}{url.path}"
     if url.scheme != "s3":
         system, root = fs.FileSystem.from_uri(path)
         return system, root
@@ -96,4 +101,17 @@ def open_file_system(
             background_writes=not copies,
         ),
         f"{url.netloc}{url.path}",
+    )
+
+
+def _open_gcs(options: Mapping[str, str]) -> "FileSystem":
+    """Return Cloud Storage with Google's default credentials, which pyarrow finds itself."""
+    from pyarrow import fs
+
+    endpoint = urlsplit(options.get("google_base_url", ""))
+    return fs.GcsFileSystem(
+        anonymous=options.get("google_skip_signature") == "true",
+        scheme=endpoint.scheme or None,
+        endpoint_override=endpoint.netloc or None,
+        retry_time_limit=_GCS_RETRIES,
     )

@@ -11,7 +11,7 @@ from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError, TableNotFoundError
 from headwater.lake import inspection
 from headwater.lake.layout import TableAddress
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from tests.fixtures.inspection.addresses import NOW, find_fixture
 
 TABLES = ("orders_cow", "orders_mor", "odd_partitions", "archived", "managed")

@@ -10,9 +10,9 @@ from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError
 from headwater.lake import TableAddress
 from headwater.lake.queries import ChangeFeed, Query, read
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.sql.engine import run_query
+from headwater.lake.storage_options import build_storage_options
 from tests.fixtures.lakes import FIXTURE_LAKE, build_clean_plan
 
 TABLES = ("orders_cow", "orders_mor", "odd_partitions")

@@ -10,7 +10,7 @@ from headwater.app.services.lock_check import check_lock
 from headwater.config.settings import LakeStorageConfig, Settings
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import TableBusyError
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 
 

@@ -5,12 +5,26 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import LakeError, LakeNotWritableError, UsageError
-from headwater.lake.file_store import FileStore, compute_checksum
+from headwater.lake.file_store import FileStore, compute_checksum, explain_store_failure
 from headwater.lake.table_files import StoredFile
 
 
 def open_store(folder: Path | str) -> FileStore:
     return FileStore(str(folder), dict)
+
+
+@pytest.mark.parametrize(
+    ("url", "text", "expected"),
+    [
+        ("gs://b/x", "google::cloud::Status(NOT_FOUND: Permanent error)", "the bucket does not exist"),
+        ("gs://b/x", "google::cloud::Status(PERMISSION_DENIED: Permanent error)", "access denied"),
+        ("gs://b/x", "google::cloud::Status(UNAVAILABLE: Retry policy exhausted)", "does not answer"),
+    ],
+)
+def test_answers_of_cloud_storage_are_explained(url, text, expected):
+    error = explain_store_failure(url, OSError(text))
+    assert expected in error.message
+    assert "AWS" not in (error.hint or "")
 
 
 def test_a_copy_has_the_content_and_tells_size_and_checksum(tmp_path):

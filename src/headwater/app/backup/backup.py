@@ -20,8 +20,8 @@ from headwater.errors import LakeError, TableNotFoundError, UsageError
 from headwater.lake.damage import CorruptFile, build_corruption_error
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import events_path, find_address
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader, to_uri
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table_copy.cleans import Verdict, judge_copy
 from headwater.lake.table_copy.parts import list_timeline_files
 from headwater.lake.table_copy.survey import (

@@ -8,8 +8,8 @@ from headwater.errors import UsageError
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import OWN_FOLDER, list_tables
 from headwater.lake.options import TABLE_PROPERTIES_FILE
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import to_uri
+from headwater.lake.storage_options import build_storage_options
 
 
 def open_location(location: str, store: LakeStorageConfig) -> FileStore:

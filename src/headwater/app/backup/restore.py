@@ -25,7 +25,7 @@ from headwater.errors import LakeError, UsageError
 from headwater.lake.damage import build_corruption_error, check_files
 from headwater.lake.layout import TableAddress, writers_path
 from headwater.lake.options import TABLE_PROPERTIES_FILE
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.observability.clock import SystemClock, WallClock
 from headwater.observability.crash_points import crash_point
 

@@ -143,14 +143,14 @@ class CatalogSync:
             log.warning("catalog sync result not recorded", table=note.table, error=str(error))
 
     def _storage_options(self) -> dict[str, str]:
-        from headwater.lake.s3 import build_storage_options
+        from headwater.lake.storage_options import build_storage_options
 
         return build_storage_options(self._settings.lake, self._settings.lake_storage)
 
 
 def read_notes(settings: Settings) -> list[SyncNote]:
     """Return the sync results of tables in the configured catalogs; empty if the notes cannot be read."""
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     if not settings.catalogs:
         return []

@@ -12,7 +12,7 @@ from headwater.app.capture import Capture
 from headwater.app.components import BackgroundLoop
 from headwater.app.status import StatusReader
 from headwater.errors import HeadwaterError
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.observability.metrics import Metrics
 
 log = structlog.stdlib.get_logger(__name__)

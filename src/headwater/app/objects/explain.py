@@ -19,7 +19,7 @@ from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.verification import SKIPPED
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 from headwater.sources.local.lister import format_name, is_utf8
 from headwater.sources.registry import build_source

@@ -24,7 +24,7 @@ from headwater.errors import HeadwaterError
 from headwater.ingest.planning.retries import FailedAttempt, choose_due
 from headwater.ingest.runner import Pipeline
 from headwater.lake.layout import quarantine_path
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.sources.message_parser import parse_message
 
 log = structlog.stdlib.get_logger(__name__)

@@ -16,7 +16,7 @@ from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import TableRules, TableStreams
 from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 
 

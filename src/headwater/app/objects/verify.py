@@ -25,8 +25,8 @@ from headwater.ingest.planning.verification import (
 from headwater.ingest.writing.stored_contents import OutsideRows, count_outside
 from headwater.lake.damage import CorruptFile, check_files
 from headwater.lake.layout import find_address, find_source_path, table_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 from headwater.sources.lister import UnusablePath
 from headwater.sources.local.lister import LocalLister, format_name

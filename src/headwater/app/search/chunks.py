@@ -12,8 +12,8 @@ from headwater.app.services.writer_lease import hold_for_command
 from headwater.config.environment import read_environment
 from headwater.errors import TableBusyError
 from headwater.lake.layout import table_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from headwater.rag.indexing.indexer import IndexReport
 
 log = structlog.stdlib.get_logger(__name__)

@@ -12,8 +12,8 @@ from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
 from headwater.errors import IndexNotFoundError, IndexUnavailableError
 from headwater.lake.layout import chunks_path, table_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from headwater.observability.metrics import Metrics
 from headwater.rag.embedding import Embedder, build_embedder
 from headwater.rag.index_rules import build_spec, read_chunks_fingerprint

@@ -14,8 +14,8 @@ from headwater.app.search.wiring import build_rules
 from headwater.capture.position import parse_instant
 from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError
 from headwater.lake.layout import table_path
-from headwater.lake.s3 import build_storage_options
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.lake.storage_options import build_storage_options
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.reranking import CrossEncoderReranker, Reranker
 from headwater.rag.retrieval.retriever import Retriever

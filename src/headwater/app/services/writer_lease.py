@@ -11,7 +11,7 @@ import structlog
 from headwater.app.roles import RECONCILES, Roles
 from headwater.config.settings import Settings
 from headwater.lake.layout import list_tables
-from headwater.lake.s3 import build_storage_options
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.writers.lease import Lease, Role
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from headwater.observability.part_board import PartBoard

@@ -160,7 +160,7 @@ def _choose(
 def _open(ctx: typer.Context) -> "QuarantineReader":
     from headwater.capture.quarantine_reader import QuarantineReader
     from headwater.lake.layout import quarantine_path
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     settings = Invocation.of(ctx).load_settings()
     options = build_storage_options(settings.lake, settings.lake_storage)

@@ -56,7 +56,7 @@ def schema(
 def read_report(settings: "Settings", name: str) -> "SchemaReport":
     """Read the current columns. Raises `LakeError`, and `UsageError` for an unknown table."""
     from headwater.app.schema import read_schema_report
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     return read_schema_report(settings, build_storage_options(settings.lake, settings.lake_storage), name)
 
@@ -65,7 +65,7 @@ def preview_objects(settings: "Settings", name: str, objects: "Sequence[str]") -
     """Return the previews. Raises `UsageError` and `LakeError`."""
     from headwater.app.application import App
     from headwater.app.schema import preview_schema
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
 
     app = App(settings)
     try:

@@ -50,7 +50,7 @@ def run_transform(
     from headwater.app.processing.sample import check_transform_number, try_transform
     from headwater.app.scope import build_scope
     from headwater.config.environment import read_environment
-    from headwater.lake.s3 import build_storage_options
+    from headwater.lake.storage_options import build_storage_options
     from headwater.lake.transforms.checking import check_processing
 
     environ = read_environment()

@@ -119,7 +119,7 @@ def list_file_systems(settings: Settings) -> frozenset[FileSystem]:
     found: set[FileSystem] = set()
     if source.type == "s3" or settings.lake.startswith(("s3a://", "s3://")):
         found.add("s3a")
-    if source.type == "gcs" and source.file_system_scheme == "gs":
+    if settings.lake.startswith("gs://") or (source.type == "gcs" and source.file_system_scheme):
         found.add("gs")
     return frozenset(found)
 
@@ -150,7 +150,7 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))
     if "gs" in file_systems:
-        built |= dict(_iter_gcs(settings.source.endpoint if settings.source.type == "gcs" else None))
+        built |= dict(_iter_gcs(settings))
     return built | to_session_settings(settings.lock) | settings.spark.config
 
 
@@ -187,7 +187,11 @@ def _iter_s3a_bucket(
         yield f"{prefix}.path.style.access", "true"
 
 
-def _iter_gcs(endpoint: str | None) -> Iterator[tuple[str, str]]:
+def _iter_gcs(settings: Settings) -> Iterator[tuple[str, str]]:
+    # One for all buckets: the configuration has no two different ones.
+    source, endpoint = settings.source, settings.lake_storage.endpoint
+    if source.type == "gcs" and not settings.lake.startswith("gs://"):
+        endpoint = source.endpoint
     # Hadoop lists its file systems before Spark adds jars, and has no setting of its own for this one.
     yield "spark.hadoop.fs.gs.impl", "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
     if endpoint:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headwater.config.settings import Settings
+from headwater.config.settings import LakeStorageConfig, Settings
 from headwater.config.source import GcsSourceConfig
 from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.prerequisites.spark_settings import (
@@ -103,6 +103,17 @@ def list_gcs(settings: Settings) -> dict[str, str]:
 def test_cloud_storage_is_a_file_system_of_spark_only_for_large_objects() -> None:
     assert list_gcs(build_gcs_settings(file_system_scheme=None)) == {}
     assert list_gcs(build_gcs_settings()) == {"impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"}
+
+
+def test_a_lake_in_cloud_storage_has_the_endpoint_of_its_own_store() -> None:
+    lake = {
+        "lake": "gs://acme-lake/bronze",
+        "lake_storage": LakeStorageConfig(endpoint="https://lake.example"),
+    }
+    of_source = build_gcs_settings(file_system_scheme=None, endpoint="https://source.example")
+    for settings in (build_settings(), of_source):
+        found = list_gcs(settings.model_copy(update=lake))
+        assert found["storage.root.url"] == "https://lake.example/"
 
 
 def test_only_an_emulator_of_cloud_storage_gets_no_credentials() -> None:
