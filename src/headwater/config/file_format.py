@@ -31,7 +31,7 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "docx": "document",
 }
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
-ARCHIVE_SUFFIXES = ("zip", "tar", "tgz", "tbz2", "tzst")
+ARCHIVE_SUFFIXES = ("zip", "tar", "tgz", "tbz2", "tzst", "7z")
 PACKED_SUFFIXES = (*COMPRESSION_SUFFIXES, *ARCHIVE_SUFFIXES)
 
 

@@ -42,6 +42,9 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
         if extra is not None:
             key = "path" if table.format is None else "format"
             yield Need(("tables", name, key), f"format: {table.effective_format}", extra)
+        archive = next((path for path in table.path if path.lower().endswith(".7z")), None)
+        if archive is not None and table.effective_format != "binary":
+            yield Need(("tables", name, "path"), f"path: {archive}", "7z")
     for number, catalog in enumerate(settings.catalogs):
         extra = _find_catalog_extra(catalog)
         if extra is not None:
