@@ -38,12 +38,24 @@ def parse_avro(text: str, origin: str) -> tuple[Schema, AvroColumn]:
         ) from error
 
 
+def _parse_writer(text: str) -> Schema:
+    """Return a schema that may have types which no table can store, because the reader need not have them.
+
+    Raises RecordFaultError.
+    """
+    try:
+        return fastavro.parse_schema(json.loads(text))
+    except Exception as error:
+        # As in `parse_avro`. The registry checks schemas, so this is rare.
+        raise RecordFaultError(f"its schema is not Avro: {type(error).__name__}: {error}") from error
+
+
 class AvroDecoder:
     """Decodes records of `writer` to the columns of `reader`, by the rules of Avro's schema resolution."""
 
     def __init__(self, reader: str, origin: str, writer: str | None = None) -> None:
         self._reader, self._column = parse_avro(reader, origin)
-        self._writer = self._reader if writer is None else parse_avro(writer, origin)[0]
+        self._writer = self._reader if writer is None else _parse_writer(writer)
 
     @property
     def columns(self) -> pa.Schema:

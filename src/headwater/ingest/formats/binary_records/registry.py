@@ -1,10 +1,11 @@
 """Reads schemas from a registry with Confluent's REST API. They never change, so each is fetched once."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +23,8 @@ from headwater.ingest.formats.binary_records.record_schema import RecordSchema
 _TIMEOUT = 10
 """Of a request, in seconds."""
 _ATTEMPTS = 4
+_ASKED_AGAIN_AFTER = 60.0
+"""Seconds after which the registry is asked again for an id that it did not have."""
 _HEADERS = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
 _RETRIED = (408, 429)
 _NOT_FOUND = 404
@@ -32,14 +35,27 @@ class _NotFoundError(Exception):
     """Raised for a subject, a version or an id that the registry does not have."""
 
 
+class _UnusableSchemaError(ConfigError):
+    """Raised for a schema that exists, and that no table can use."""
+
+
 class SchemaRegistry:
     """One registry. Raises RegistryUnavailableError after several attempts, and ConfigError if it refuses."""
 
-    def __init__(self, url: str, authorization: str = "", *, timeout: float = _TIMEOUT) -> None:
+    def __init__(
+        self,
+        url: str,
+        authorization: str = "",
+        *,
+        timeout: float = _TIMEOUT,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._url = url
+        self._now = now
         self._authorization = authorization
         self._timeout = timeout
         self._by_id: dict[int, RecordSchema] = {}
+        self._unknown: dict[int, tuple[float, str]] = {}
         self._retry = Retrying(
             retry=retry_if_exception_type(RegistryUnavailableError),
             stop=stop_after_attempt(_ATTEMPTS),
@@ -49,13 +65,23 @@ class SchemaRegistry:
 
     def find_by_id(self, schema_id: int) -> RecordSchema:
         """Return the schema with an id. Raises UnknownSchemaError."""
-        if schema_id not in self._by_id:
-            try:
-                found = self._get(f"/schemas/ids/{schema_id}?format=serialized")
-            except _NotFoundError as error:
-                raise UnknownSchemaError(f"the registry has no schema with id {schema_id}") from error
+        if (known := self._by_id.get(schema_id)) is not None:
+            return known
+        asked_at, reason = self._unknown.get(schema_id, (-_ASKED_AGAIN_AFTER, ""))
+        if self._now() - asked_at < _ASKED_AGAIN_AFTER:
+            raise UnknownSchemaError(reason)
+        try:
+            found = self._get(f"/schemas/ids/{schema_id}?format=serialized")
             self._by_id[schema_id] = self._build(found, f"schema {schema_id} of {self._url}")
+        except _NotFoundError as error:
+            raise self._note(schema_id, f"the registry has no schema with id {schema_id}") from error
+        except _UnusableSchemaError as error:
+            raise self._note(schema_id, error.message) from error
         return self._by_id[schema_id]
+
+    def _note(self, schema_id: int, reason: str) -> UnknownSchemaError:
+        self._unknown[schema_id] = (self._now(), reason)
+        return UnknownSchemaError(reason)
 
     def find_version(self, subject: str, version: int | None, message: str = "") -> RecordSchema:
         """Return a version of a subject; the latest one without `version`. Raises ConfigError without it."""
@@ -81,7 +107,7 @@ class SchemaRegistry:
             return RecordSchema(
                 "protobuf", _join_files(str(found["schema"]), references, origin), origin, message
             )
-        raise ConfigError(
+        raise _UnusableSchemaError(
             f"{origin} has type {kind}, which is not supported. Allowed: AVRO, PROTOBUF",
             hint='write the columns as DDL: `schema: "id bigint, name string"`',
         )
@@ -96,7 +122,7 @@ class SchemaRegistry:
                 if name in listed:
                     continue
                 if len(listed) >= _MOST_REFERENCES:
-                    raise ConfigError(
+                    raise _UnusableSchemaError(
                         f"{origin} refers to more than {_MOST_REFERENCES} schemas", hint="simplify the schema"
                     )
                 # Reserves the name: references in a circle end.
@@ -105,7 +131,7 @@ class SchemaRegistry:
                 try:
                     below = self._get(f"{version}?format=serialized")
                 except _NotFoundError as error:
-                    raise ConfigError(
+                    raise _UnusableSchemaError(
                         f"{origin} refers to {subject!r}, which does not exist: {error}",
                         hint="register the referenced schema",
                     ) from error
@@ -168,7 +194,7 @@ def _join_files(main: str, references: Mapping[str, str], origin: str) -> str:
         try:
             file = FileDescriptorProto.FromString(b64decode(text, validate=True))
         except (ValueError, DecodeError) as error:
-            raise ConfigError(
+            raise _UnusableSchemaError(
                 f"{origin}: the registry does not support `format=serialized` for protobuf",
                 hint="compile the schema to a file, and name that: `schema: {file: NAME, message: TYPE}`",
             ) from error

@@ -20,12 +20,12 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 from tests.fixtures.binary_records import SHOP, build_class, delimit, encode_avro, frame_confluent
 from tests.fixtures.servers.schema_registry import FakeRegistry, run_registry
 
-OLD = {
+OLD: dict[str, Any] = {
     "type": "record",
     "name": "Order",
     "fields": [{"name": "id", "type": "int"}, {"name": "x", "type": "int"}],
 }
-NEW = {"type": "record", "name": "Order", "fields": [
+NEW: dict[str, Any] = {"type": "record", "name": "Order", "fields": [
     {"name": "id", "type": "long"}, {"name": "state", "type": "string", "default": "NEW"}]}  # fmt: skip
 
 
@@ -179,6 +179,34 @@ def test_subjects_that_cannot_be_used_are_explained(
 def test_an_unknown_id_is_no_error_of_the_configuration(registry: FakeRegistry) -> None:
     with pytest.raises(UnknownSchemaError, match="no schema with id 5"):
         SchemaRegistry(registry.url).find_by_id(5)
+
+
+def test_an_unknown_id_is_asked_for_again_after_a_minute(registry: FakeRegistry) -> None:
+    now = [0.0]
+    client = SchemaRegistry(registry.url, now=lambda: now[0])
+    for now[0] in (0, 1, 59):
+        with pytest.raises(UnknownSchemaError, match="no schema with id 1"):
+            client.find_by_id(1)
+    assert len(registry.requests) == 1
+    registry.register_avro("orders-value", NEW)
+    now[0] = 61
+    assert client.find_by_id(1).kind == "avro"
+
+
+def test_a_schema_that_no_table_can_use_spoils_only_its_records(registry: FakeRegistry) -> None:
+    new = registry.register_avro("orders-value", NEW)
+    fields = [*NEW["fields"], {"name": "next", "type": ["null", "Order"], "default": None}]
+    recursive = registry.register_avro("other", {**NEW, "fields": fields})
+    json_schema = registry.register_other("json", "JSON", "{}")
+    broken = registry.register_avro("broken", NEW, [{"name": "A", "subject": "absent", "version": 1}])
+    good = encode_avro(NEW, {"id": 2, "state": "PAID"})
+    frames = [(recursive, good + b"\0"), (json_schema, good), (broken, good), (new, good)]
+    data = delimit([frame_confluent(number, record) for number, record in frames])
+    found = read(registry, "avro_records", data, "orders-value")
+    assert found[0] == found[3] == {"id": 2, "state": "PAID"}
+    assert all(text.startswith(UNKNOWN_SCHEMA) for text in found[1:3])
+    assert "has type JSON" in found[1]
+    assert "refers to 'absent'" in found[2]
 
 
 def test_credentials_come_from_the_environment(registry: FakeRegistry) -> None:
