@@ -79,14 +79,13 @@ class ProtobufDecoder:
             )
         inside = (*path, name)
         fields = {field.name: self._map_field(field, inside) for field in descriptor.fields}
-        reads = [(field, fields[field.name][1]) for field in descriptor.fields]
+        # Attributes of a descriptor take as long as the values.
+        reads = [(field.name, field.has_presence, fields[field.name][1]) for field in descriptor.fields]
 
         def convert(message: "Message") -> object:
             return {
-                field.name: change(getattr(message, field.name))
-                if not field.has_presence or message.HasField(field.name)
-                else None
-                for field, change in reads
+                key: change(getattr(message, key)) if not has_presence or message.HasField(key) else None
+                for key, has_presence, change in reads
             }
 
         return pa.struct([(key, kind) for key, (kind, _) in fields.items()]), convert
