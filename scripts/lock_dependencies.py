@@ -22,7 +22,19 @@ FINGERPRINT = "# pyproject: "
 
 # `make setup` installs these. Not those that fetch models, and Java only on a machine that has none.
 EXTRAS = (
-    *("search", "documents", "excel", "azure", "gcs", "lineage", "bigquery", "datahub", "hive"),
+    *(
+        "search",
+        "documents",
+        "excel",
+        "7z",
+        "protobuf",
+        "azure",
+        "gcs",
+        "lineage",
+        "bigquery",
+        "datahub",
+        "hive",
+    ),
     *("hiveserver2", "plot", "tracing"),
 )
 

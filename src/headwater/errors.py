@@ -34,6 +34,7 @@ HeadwaterError                exit code 1
 │   └── ObjectUnavailableError    (retryable) 5xx, timeout
 ├── IngestError               1  a data table's batch failed
 │   ├── BacklogError          1  (retryable) table services are too far behind for another batch
+│   ├── RegistryUnavailableError 1 (retryable) the schema registry does not answer now
 │   ├── ObjectsChangedError   1  (retryable) objects had to be read again, and have changed
 │   ├── DefectError           1  an unexpected exception; retried, and reported at once
 │   ├── NewColumnsError       1  objects have new columns, and the table is set to fail then
@@ -241,6 +242,12 @@ class IngestError(HeadwaterError):
 
 class BacklogError(IngestError):
     """A table's compactions or clusterings are too far behind: its next batch waits for them."""
+
+    retryable = True
+
+
+class RegistryUnavailableError(IngestError):
+    """The schema registry does not answer now: network, throttling, 5xx."""
 
     retryable = True
 

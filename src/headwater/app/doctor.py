@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
+from headwater.app.schema_check import iter_schema_findings
 from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
 from headwater.config.settings import Settings
@@ -32,6 +33,7 @@ def diagnose(
         *check_source(settings, clock or SystemClock()),
         *check_lake(settings),
         *check_lock(settings, environ),
+        *iter_schema_findings(settings),
         *iter_catalog_findings(settings),
         *check_versions(settings),
     ]

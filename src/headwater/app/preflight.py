@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from headwater.app.lake_check import ensure_local_lake
 from headwater.app.roles import Roles
+from headwater.app.schema_check import check_schemas
 from headwater.app.webhooks import ensure_headers
 from headwater.config.settings import Settings
 from headwater.errors import ConfigError
@@ -23,11 +24,12 @@ def check_before_run(settings: Settings, environ: Mapping[str, str], *, captures
         LakeNotWritableError: a lake on this machine is not writable.
         CredentialsError: missing or wrong credentials, or the clock is too far off.
         SourceError: no such folder, bucket or queue (`QueueNotFoundError`), or it does not answer.
-        ConfigError: no region found; an invalid transform or check of a table; the file of `lineage`
-            is not writable; invalid headers of webhooks in the environment.
+        ConfigError: no region found; an invalid transform, check or schema of a table; the file of
+            `lineage` is not writable; invalid headers of webhooks in the environment.
     """
     checks: list[Callable[[], object]] = [
         lambda: check_processing(settings, environ),
+        lambda: check_schemas(settings),
         lambda: find_java(environ),
         lambda: ensure_local_lake(settings.lake),
         lambda: _ensure_lineage_file(settings),

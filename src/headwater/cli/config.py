@@ -28,12 +28,14 @@ def check(ctx: typer.Context, as_json: JsonFlag = False) -> None:
 
     In a file with several lakes, all of them, unless --lake-name chooses one.
     """
+    from headwater.app.schema_check import check_schemas
     from headwater.config.environment import read_environment
     from headwater.lake.transforms.checking import check_processing
 
     for invocation in Invocation.of(ctx).iter_lakes():
         settings = invocation.load_settings()
         check_processing(settings, read_environment())
+        check_schemas(settings)
         if as_json:
             render_json(settings.to_effective())
         else:

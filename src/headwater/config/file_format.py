@@ -1,12 +1,24 @@
 """File formats, and the formats that path endings imply."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import bracex
 
 FileFormat = Literal[
-    "json", "json_array", "csv", "parquet", "avro", "orc", "text", "binary", "xml", "xlsx", "document"
+    "json",
+    "json_array",
+    "csv",
+    "parquet",
+    "avro",
+    "avro_records",
+    "protobuf",
+    "orc",
+    "text",
+    "binary",
+    "xml",
+    "xlsx",
+    "document",
 ]
 
 _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
@@ -31,7 +43,7 @@ _FORMAT_BY_SUFFIX: dict[str, FileFormat] = {
     "docx": "document",
 }
 COMPRESSION_SUFFIXES = ("gz", "gzip", "bz2", "zst", "zstd")
-ARCHIVE_SUFFIXES = ("zip", "tar", "tgz", "tbz2", "tzst")
+ARCHIVE_SUFFIXES = ("zip", "tar", "tgz", "tbz2", "tzst", "7z")
 PACKED_SUFFIXES = (*COMPRESSION_SUFFIXES, *ARCHIVE_SUFFIXES)
 
 
@@ -60,6 +72,9 @@ def _find_ending(path: str, ignored: Collection[str]) -> str:
         parts.pop()
     return parts[-1] if len(parts) > 1 else ""
 
+
+RECORD_ENCODINGS: Mapping[FileFormat, str] = {"avro_records": "avro", "protobuf": "protobuf"}
+"""Formats whose records can be decoded only with the table's schema, and the kind of that schema."""
 
 FIXED_COLUMNS = frozenset({"text", "binary", "document"})
 """Formats whose columns are fixed."""

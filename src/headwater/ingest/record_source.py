@@ -17,6 +17,7 @@ from headwater.errors import IngestError
 from headwater.ingest.changes.rules import ENVELOPE_SCHEMA, ChangeRules
 from headwater.ingest.columns.column_names import assign_names, is_reserved, list_renamed, rename_for_hudi
 from headwater.ingest.columns.conforming import find_rounded
+from headwater.ingest.columns.declared import Declared, DeclaredColumns
 from headwater.ingest.columns.row_address import RowAddress
 from headwater.ingest.columns.schema import (
     CORRUPT,
@@ -80,6 +81,8 @@ class RecordSource:
         self._ordering_key = "changes.sequence" if self._changes else "ordering"
         self._unwraps = self._changes is not None and self._changes.envelope is not None
         self._options = {**table.options, **(self._changes.reader_options if self._changes else {})}
+        self._declared = DeclaredColumns(name, table.schema_, self._options) if table.schema_ else None
+        self._applied: Declared | None = None
         self._schema: StructType | None = None
         self._is_provisional = self._is_first = False
         self._split: list[ReadRequest] = []
@@ -126,11 +129,13 @@ class RecordSource:
         self._split, self._reordered = [], frozenset()
         self._stored_rescued, stored = state.rescued_column, state.schema
         self._is_first = stored is None and not self._table.schema_
-        if self._schema is not None and not self._is_provisional:
+        declared = self._declared.read() if self._declared else None
+        if self._schema is not None and not self._is_provisional and declared is self._applied:
             return
         table = self._table
-        if table.schema_:
-            schema = parse_ddl(self._name, "schema", table.schema_)
+        if declared is not None:
+            schema, self._options = declared.schema, {**self._options, **declared.options}
+            self._applied = declared
         elif self._format in FIXED_SCHEMAS:
             schema = FIXED_SCHEMAS[self._format]
         else:

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from base64 import b64encode
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import example, given
@@ -19,8 +21,11 @@ from headwater.ingest.formats import (
     load_format,
     open_parts,
 )
+from headwater.ingest.formats.binary_records.record_schema import SCHEMA_OPTION, RecordSchema
 from headwater.ingest.formats.csv_fields import CsvDialect
+from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.formats.reader_options import ReaderOptions
+from tests.fixtures.binary_records import SHOP, delimit, encode_avro, prefix
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
@@ -28,6 +33,29 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
+RECORD: dict[str, Any] = {"type": "record", "name": "r", "fields": [
+    {"name": "n", "type": "long"}, {"name": "x", "type": "double"}, {"name": "t", "type": ["null", "string"]},
+    {"name": "b", "type": "bytes"}, {"name": "l", "type": {"type": "array", "items": "int"}},
+    {"name": "m", "type": {"type": "map", "values": "string"}},
+]}  # fmt: skip
+RECORDS = st.fixed_dictionaries(
+    {
+        **{"n": st.integers(-(2**63), 2**63 - 1), "x": st.floats(allow_nan=False), "t": st.none() | TEXT},
+        **{
+            "b": st.binary(),
+            "l": st.lists(st.integers(-(2**31), 2**31 - 1)),
+            "m": st.dictionaries(TEXT, TEXT),
+        },
+    }
+)
+SCHEMAS = {
+    "avro_records": {SCHEMA_OPTION: RecordSchema("avro", json.dumps(RECORD), "r").to_option()},
+    "protobuf": {
+        SCHEMA_OPTION: RecordSchema(
+            "protobuf", b64encode(SHOP.read_bytes()).decode(), "shop", "shop.Order"
+        ).to_option()
+    },
+}
 OBJECTS = st.dictionaries(TEXT, VALUES, max_size=4)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 CSV_RECORDS = st.text(st.sampled_from('ab,;"\\ \t|#é'), max_size=20)
@@ -96,13 +124,41 @@ def test_csv_fields_follow_their_header(header: list[str], rows: list[list[str]]
 
 
 @given(
+    st.lists(RECORDS),
+    st.sampled_from(["delimited", "length_prefixed"]),
+    st.binary(max_size=12),
+    st.integers(0),
+)
+def test_binary_records_come_back_whatever_follows_them(
+    records: list[dict[str, Any]], framing: str, junk: bytes, cut: int
+) -> None:
+    write = delimit if framing == "delimited" else prefix
+    texts = [write([encode_avro(RECORD, record)]) for record in records]
+    data = b"".join(texts)
+    # As an upload leaves it that is interrupted, or overwritten by another one.
+    kept = cut % (len(data) + 1)
+    complete = sum(sum(map(len, texts[: at + 1])) <= kept for at in range(len(texts)))
+    source = ObjectData("k", data[:kept] + (junk if kept == len(data) else b""))
+    found = load_format("avro_records")
+    assert isinstance(found, LinesFormat)
+
+    lines = found.read_lines(source, ReaderOptions({"framing": framing} | SCHEMAS["avro_records"]), Target())
+
+    assert [json.loads(text) for text in lines.texts[:complete]] == [
+        {**record, "b": b64encode(record["b"]).decode()} for record in records[:complete]
+    ]
+    assert kept == len(data) or all(text.startswith(MARKER) for text in lines.texts[complete:])
+
+
+@given(
     st.binary() | TEXT.map(str.encode) | st.text(st.sampled_from('{}[]",:<>/a1\n\\ ')).map(str.encode),
     st.sampled_from(FORMAT_NAMES),
-    st.sampled_from(["", ".gz", ".bz2", ".zst", ".zip", ".tar", ".tgz"]),
+    st.sampled_from(["", ".gz", ".bz2", ".zst", ".zip", ".tar", ".tgz", ".7z"]),
     st.booleans(),
 )
 def test_any_bytes_give_rows_or_an_objects_error(data: bytes, name: str, suffix: str, flag: bool) -> None:
-    options = ReaderOptions({"header": str(flag), "multiLine": str(flag), "rowTag": "a"})
+    given = {"header": str(flag), "multiLine": str(flag), "rowTag": "a"}
+    options = ReaderOptions(given | SCHEMAS.get(name, {}))
     found = load_format(name)
     try:
         for part in open_parts(ObjectData(f"k{suffix}", data), name, options):

@@ -87,6 +87,14 @@ def test_plain_configuration_needs_no_extra() -> None:
         (BASE.replace("*.json", "*.pdf"), [("tables.pages.path", "documents")]),
         (BASE + "    format: document\n", [("tables.pages.format", "documents")]),
         (BASE.replace("*.json", "*.xlsx"), [("tables.pages.path", "excel")]),
+        (
+            BASE + "    format: protobuf\n    schema: {file: a.desc, message: A}\n",
+            [("tables.pages.format", "protobuf")],
+        ),
+        (BASE + "    schema: {file: a.desc, message: A}\n", [("tables.pages.schema.file", "protobuf")]),
+        (BASE + "    schema: {file: a.avsc}\n", []),
+        (BASE.replace("*.json", "*.json.7z"), [("tables.pages.path", "7z")]),
+        (BASE.replace("*.json", "*.7z") + "    format: binary\n", []),
         (BASE + "lineage: {file: ../lineage.jsonl}\n", [("lineage", "lineage")]),
         (SEARCH, [("search", "search")]),
         (

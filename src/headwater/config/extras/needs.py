@@ -9,7 +9,7 @@ from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 
-_FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel"}
+_FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel", "protobuf": "protobuf"}
 _SOURCE_EXTRAS = frozenset({"azure", "gcs"})
 _EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
 
@@ -42,6 +42,11 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
         if extra is not None:
             key = "path" if table.format is None else "format"
             yield Need(("tables", name, key), f"format: {table.effective_format}", extra)
+        elif table.schema_ is not None and table.schema_.file is not None and not table.schema_.is_avro_file:
+            yield Need(("tables", name, "schema", "file"), f"file: {table.schema_.file.name}", "protobuf")
+        archive = next((path for path in table.path if path.lower().endswith(".7z")), None)
+        if archive is not None and table.effective_format != "binary":
+            yield Need(("tables", name, "path"), f"path: {archive}", "7z")
     for number, catalog in enumerate(settings.catalogs):
         extra = _find_catalog_extra(catalog)
         if extra is not None:

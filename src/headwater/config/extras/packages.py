@@ -26,6 +26,8 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "documents": ("bs4", "markdown_it", "pypdf", "docx"),
         "excel": ("openpyxl",),
+        "7z": ("py7zr",),
+        "protobuf": ("google.protobuf",),
         "azure": ("azure.identity", "azure.storage.blob", "azure.storage.queue"),
         "gcs": ("google.cloud.storage", "google.pubsub_v1"),
         "lineage": ("openlineage.client",),

@@ -7,10 +7,13 @@ from typing import Literal
 from headwater.config.file_format import FileFormat
 from headwater.config.problems.nearest import find_nearest
 
-Kind = Literal["flag", "character", "delimiter", "encoding", "number", "unit", "text"]
+Kind = Literal["flag", "character", "delimiter", "encoding", "framing", "number", "unit", "text"]
 
 EPOCH_UNITS = ("auto", "seconds", "milliseconds", "microseconds", "nanoseconds")
 """The unit of numbers since 1970 in timestamp columns; auto: by their magnitude."""
+
+FRAMINGS = ("delimited", "length_prefixed", "single")
+"""How the records of an object follow each other."""
 
 _OF_FILES: Mapping[str, Kind] = {
     "compression": "text",
@@ -94,6 +97,7 @@ _XML: Mapping[str, Kind] = {
     "valueTag": "text",
 }
 _REBASE: Mapping[str, Kind] = {"datetimeRebaseMode": "text", "int96RebaseMode": "text", "mergeSchema": "flag"}
+_RECORDS: Mapping[str, Kind] = {"confluent": "flag", "framing": "framing"}
 _ALIASES: Mapping[str, str] = {"separator": "sep"}
 _OPTIONS: Mapping[FileFormat, Mapping[str, Kind]] = {
     "json": _JSON,
@@ -111,6 +115,8 @@ _OPTIONS: Mapping[FileFormat, Mapping[str, Kind]] = {
         "mode": "text",
         "positionalFieldMatching": "flag",
     },
+    "avro_records": _RECORDS,
+    "protobuf": _RECORDS,
     "binary": {},  # of which an archive is one object
     "document": {"maxMemoryMb": "number", "timeoutSeconds": "number"},
 }
@@ -179,11 +185,17 @@ def _check_unit(value: str) -> str:
     return "" if value.lower() in EPOCH_UNITS else f"{value!r} is not allowed. Allowed: {allowed}"
 
 
+def _check_framing(value: str) -> str:
+    allowed = ", ".join(FRAMINGS)
+    return "" if value.lower() in FRAMINGS else f"{value!r} is not allowed. Allowed: {allowed}"
+
+
 _CHECKS: Mapping[Kind, Callable[[str], str]] = {
     "flag": _check_flag,
     "character": _check_character,
     "delimiter": _check_delimiter,
     "encoding": _check_encoding,
+    "framing": _check_framing,
     "number": _check_number,
     "unit": _check_unit,
     "text": lambda _: "",

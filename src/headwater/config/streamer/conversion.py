@@ -12,6 +12,7 @@ from headwater.config.streamer.draft import Draft, LeftOut
 from headwater.config.streamer.jobs import StreamerJob
 from headwater.config.streamer.lake_settings import convert_catalogs, convert_lock, convert_spark
 from headwater.config.streamer.rules import OF_OBJECTS, OF_QUEUE, REASONS, REASONS_OF_FLAGS, read_list
+from headwater.config.streamer.schema_settings import convert_schema
 from headwater.config.streamer.settings_left import SettingsLeft, find_reason, strip_prefix
 from headwater.config.streamer.table_settings import convert_rest, convert_table
 from headwater.config.table_names import build_table_name
@@ -118,6 +119,7 @@ def _convert_job(job: StreamerJob, draft: Draft) -> None:
             draft.get_section(("tables",)).pop(name, None)
             return
         convert_table(left, table)
+        convert_schema(left, table)
         convert_catalogs(left, name)
         convert_lock(left)
         convert_rest(left, table)

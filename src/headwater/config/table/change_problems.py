@@ -9,7 +9,7 @@ from headwater.config.table.fields import TableFields
 Problem = tuple[tuple[str, ...], str]
 
 _OPERATIONS = ("insert", "update", "delete", "truncate", "snapshot", "ignore")
-ENVELOPE_FORMATS = ("json", "json_array", "parquet", "avro", "orc")
+ENVELOPE_FORMATS = ("json", "json_array", "parquet", "avro", "orc", "avro_records", "protobuf")
 """Formats whose records can be envelopes."""
 
 

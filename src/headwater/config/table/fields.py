@@ -21,6 +21,7 @@ from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, S
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
 from headwater.config.table.outside import OutsideTable, read_outside_table
+from headwater.config.table.schema_source import SchemaConfig, read_ddl
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
 Refresh = Literal["changes", "changed_keys", "full"]
@@ -101,7 +102,8 @@ class TableFields(Section):
     format: FileFormat | None = Field(
         None,
         description="File format. Default: implied by the path's ending. `document` requires `pip install "
-        "'headwater[documents]'`, `xlsx` requires `pip install 'headwater[excel]'`.",
+        "'headwater[documents]'`, `xlsx` requires `pip install 'headwater[excel]'`, `protobuf` requires "
+        "`pip install 'headwater[protobuf]'`. `avro_records` and `protobuf` require `schema`.",
     )
     mode: Literal["mirror", "merge", "append"] | None = Field(
         None, description="How the table follows objects. Default: merge with a `record_key`, else append."
@@ -359,8 +361,14 @@ class TableFields(Section):
         description="Where `column_stats` of existing rows are built: in the writer's next commit, or in "
         "`headwater services run`, concurrently with commits (async; requires `services: async`).",
     )
-    schema_: str | None = Field(
-        None, alias="schema", description="Columns as DDL (`id bigint, name string`). Default: inferred."
+    schema_: Annotated[
+        SchemaConfig | None,
+        BeforeValidator(read_ddl, json_schema_input_type=str | SchemaConfig | None),
+    ] = Field(
+        None,
+        alias="schema",
+        description="Columns: DDL (`id bigint, name string`), or a section that names a schema of the "
+        "records. Default: inferred.",
     )
     schema_hints: str | None = Field(None, description="DDL of columns whose inferred type is wrong.")
     columns: ColumnTypes = Field(

@@ -73,6 +73,10 @@ NOT_FOR_PARSER = frozenset(
         "mergeschema",
         "pathglobfilter",
         "recursivefilelookup",
+        "recordschema",
+        "registry",
+        "framing",
+        "confluent",
     }
 )
 

@@ -7,9 +7,11 @@ from typing import Literal
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from headwater.config.file_format import RECORD_ENCODINGS
 from headwater.config.table import TableConfig
-from headwater.errors import HeadwaterError
-from headwater.ingest.columns.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines, parse_ddl
+from headwater.errors import HeadwaterError, ObjectUnreadableError
+from headwater.ingest.columns.declared import read_declared
+from headwater.ingest.columns.schema import FIXED_SCHEMAS, from_arrow, infer_from_lines
 from headwater.ingest.evolution.schema_evolution import SchemaEvolution
 from headwater.ingest.evolution.schema_merge import ColumnEvolution, merge_schemas
 from headwater.ingest.formats import infer_arrow_schema, is_lines_format, sample_lines
@@ -17,6 +19,7 @@ from headwater.ingest.formats.csv import name_columns
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.csv_header import detect_header, has_header
 from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS
+from headwater.ingest.formats.markers import BAD_RECORD, MARKER
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import build_uri
 from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
@@ -96,7 +99,9 @@ class SchemaPreview:
 
     def _declared(self) -> StructType | None:
         if self._table.schema_:
-            return parse_ddl(self._name, "schema", self._table.schema_)
+            declared = read_declared(self._name, self._table.schema_, self._options)
+            self._options = {**self._options, **declared.options}
+            return declared.schema
         return FIXED_SCHEMAS.get(self._format)
 
     def _read_columns(self, store: ObjectStoreConfig, ref: ObjectRef, present: Sequence[str]) -> StructType:
@@ -107,12 +112,25 @@ class SchemaPreview:
         if not is_lines_format(self._format):
             return from_arrow(infer_arrow_schema(data, ref.key, self._format, options))
         names, lines = sample_lines(data, ref.key, self._format, options)
+        if self._format in RECORD_ENCODINGS:
+            return self._check_decoded(build_uri(ref.provider, ref.bucket, ref.key), lines)
         if self._format == "csv" and lines and not ReaderOptions(options).text("header"):
             given = ReaderOptions(options)
             dialect = CsvDialect.from_options(given)
             if has_header(dialect, given, lines[0], present) or detect_header(dialect, lines):
                 names, lines = name_columns(dialect, lines[0]), lines[1:]
         return infer_from_lines(self._spark, self._format, names, lines, options) or StructType()
+
+    def _check_decoded(self, uri: str, texts: Sequence[str]) -> StructType:
+        """Return the schema's columns. Raises ObjectUnreadableError if a record has another schema."""
+        bad = [(number, text) for number, text in enumerate(texts, 1) if text.startswith(MARKER)]
+        if bad:
+            number, text = bad[0]
+            raise ObjectUnreadableError(
+                f"{len(bad)} of the first {len(texts)} records of {uri} do not have the table's schema; "
+                f"record {number}: {text[len(BAD_RECORD) :]}"
+            )
+        return self._declared() or StructType()
 
     def _judge(self, change: ColumnEvolution) -> ColumnEffect:
         evolution = self._evolution

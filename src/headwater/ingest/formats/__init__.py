@@ -50,12 +50,14 @@ _FORMATS = {
     "parquet": "ParquetFormat",
     "orc": "OrcFormat",
     "avro": "AvroFormat",
+    "avro_records": "AvroRecordsFormat",
+    "protobuf": "ProtobufFormat",
     "binary": "BinaryFormat",
     "document": "DocumentFormat",
 }
 FORMAT_NAMES = tuple(_FORMATS)
 JSON_FORMATS = frozenset({"json", "json_array"})
-_LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml", "xlsx"})
+_LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml", "xlsx", "avro_records", "protobuf"})
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 _SAMPLE_PARTS = 10
 

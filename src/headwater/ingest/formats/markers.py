@@ -18,6 +18,8 @@ UNKNOWN_CHANGE = MARKER + "\ufdd4"
 NO_ROW = MARKER + "\ufdd5"
 UNAVAILABLE_VALUE = MARKER + "\ufdd6"
 BAD_SEQUENCE = MARKER + "\ufdd7"
+BAD_RECORD = MARKER + "\ufdd8"
+UNKNOWN_SCHEMA = MARKER + "\ufdd9"
 
 REASONS: Mapping[str, str] = {
     MALFORMED: "unparsable",
@@ -28,6 +30,8 @@ REASONS: Mapping[str, str] = {
     NO_ROW: "no_row",
     UNAVAILABLE_VALUE: "unavailable_value",
     BAD_SEQUENCE: "bad_sequence",
+    BAD_RECORD: "bad_record",
+    UNKNOWN_SCHEMA: "unknown_schema",
 }
 """The quarantine's reason for each marker."""
 

@@ -27,6 +27,8 @@ UNKNOWN_CHANGE = markers.REASONS[markers.UNKNOWN_CHANGE]
 NO_ROW = markers.REASONS[markers.NO_ROW]
 UNAVAILABLE_VALUE = markers.REASONS[markers.UNAVAILABLE_VALUE]
 BAD_SEQUENCE = markers.REASONS[markers.BAD_SEQUENCE]
+BAD_RECORD = markers.REASONS[markers.BAD_RECORD]
+UNKNOWN_SCHEMA = markers.REASONS[markers.UNKNOWN_SCHEMA]
 LATE_CHANGE = "late_change"
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
@@ -62,6 +64,8 @@ DETAILS = {
     NO_ROW: "has no row to insert, update or delete: see `changes.before` and `changes.after`",
     UNAVAILABLE_VALUE: "lacks a value that an update left unchanged: set REPLICA IDENTITY FULL for the table",
     BAD_SEQUENCE: "has a value in `changes.sequence` that cannot be compared with those of other records",
+    BAD_RECORD: "has bytes that are no record of the table's schema; its payload begins with the reason",
+    UNKNOWN_SCHEMA: "names a schema that the registry does not have; its payload begins with the id",
     LATE_CHANGE: "is older than the deletes that the table remembers, so its row may be deleted since",
     AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
     BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",

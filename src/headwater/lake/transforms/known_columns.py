@@ -84,10 +84,10 @@ def _iter_unknown(path: str, wanted: Sequence[str], names: Names, config: TableC
 
 
 def _list_declared(config: TableConfig) -> Names:
-    if config.schema_ is None or config.from_ is not None:
+    if config.schema_ is None or config.schema_.ddl is None or config.from_ is not None:
         return None
     try:
-        parsed = sqlglot.parse_one(f"create table t ({config.schema_})", dialect="spark")
+        parsed = sqlglot.parse_one(f"create table t ({config.schema_.ddl})", dialect="spark")
     except SqlglotError:
         return None  # Spark reports the problem
     found = [column.name.lower() for column in parsed.this.expressions if isinstance(column, exp.ColumnDef)]

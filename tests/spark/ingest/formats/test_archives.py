@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from tests.fixtures.folder_lake import FolderLake
-from tests.fixtures.written_files import write_tar, write_zip
+from tests.fixtures.written_files import write_7z, write_tar, write_zip
 
 OPTIONS = {"header": "true", "members": "**/*.csv"}
 
@@ -32,21 +32,26 @@ def test_rows_follow_their_archive(spark, tmp_path, mode):
     assert lake.rows("t", "id", "n") == ([] if mode == "mirror" else after[mode])
 
 
-def test_bad_members_and_bad_records(spark, tmp_path):
+def write_tgz(files):
+    return gzip.compress(write_tar(files))
+
+
+@pytest.mark.parametrize(("key", "write"), [("a.tgz", write_tgz), ("a.7z", write_7z)])
+def test_bad_members_and_bad_records(spark, tmp_path, key, write):
     lake = FolderLake(
-        spark, tmp_path, t={"path": "*.tgz", "format": "csv", "mode": "mirror", "options": OPTIONS}
+        spark, tmp_path, t={"path": "a.*", "format": "csv", "mode": "mirror", "options": OPTIONS}
     )
-    lake.put("a.tgz", gzip.compress(write_tar({"1.csv": b"id,n\n1,1\n", "2.csv": b'id,n\n2,1\n"3,1\n'})))
+    lake.put(key, write({"1.csv": b"id,n\n1,1\n", "2.csv": b'id,n\n2,1\n"3,1\n'}))
     lake.ingest("t")
     assert lake.rows("t", "id", "_headwater_row") == [(1, 2), (2, 4)]
-    assert lake.quarantine_of("t", "key", "level", "line") == [("a.tgz", "record", 5)]
+    assert lake.quarantine_of("t", "key", "level", "line") == [(key, "record", 5)]
 
     # One bad member is enough: the object is no longer what the rows came from.
-    lake.put("a.tgz", gzip.compress(write_tar({"1.csv": b"id,n\n9,1\n", "2.csv": bytes(range(256))})))
+    lake.put(key, write({"1.csv": b"id,n\n9,1\n", "2.csv": bytes(range(256))}))
     lake.ingest("t")
     assert lake.rows("t", "id") == []
-    assert ("a.tgz", "object") in lake.quarantine_of("t", "key", "level")
-    lake.put("a.tgz", gzip.compress(write_tar({"1.csv": b"id,n\n9,1\n"})))
+    assert (key, "object") in lake.quarantine_of("t", "key", "level")
+    lake.put(key, write({"1.csv": b"id,n\n9,1\n"}))
     lake.ingest("t")
     assert lake.rows("t", "id") == [(9,)]
 

@@ -607,3 +607,65 @@ def test_the_command(tmp_path: Path) -> None:
     assert "without an equivalent: 1;" in written.stdout
     assert CliRunner().invoke(app, ["-c", str(output), "config", "check"]).exit_code == 0
     assert CliRunner().invoke(app, [*words, "--output", str(output)]).exit_code == 2
+
+
+PROVIDER = "org.apache.hudi.utilities.schema."
+SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
+REGISTRY_URL = "hoodie.deltastreamer.schemaprovider.registry.url"
+
+
+@pytest.mark.parametrize(
+    ("provider", "properties", "schema"),
+    [
+        ("FilebasedSchemaProvider", f"{SCHEMA_FILE}=/etc/order.avsc", {"file": "/etc/order.avsc"}),
+        ("FilebasedSchemaProvider", f"{SCHEMA_FILE}=file:///etc/order.avsc", {"file": "/etc/order.avsc"}),
+        (
+            "SchemaRegistryProvider",
+            f"{REGISTRY_URL}=http://r:8081/subjects/a%2Fb-value/versions/latest",
+            {"registry": "http://r:8081", "subject": "a/b-value"},
+        ),
+        (
+            "SchemaRegistryProvider",
+            f"{REGISTRY_URL}=https://r.example.com/api/subjects/orders/versions/3",
+            {"registry": "https://r.example.com/api", "subject": "orders", "version": 3},
+        ),
+    ],
+)
+def test_schema_providers_become_schemas(
+    tmp_path: Path, provider: str, properties: str, schema: dict[str, Any]
+) -> None:
+    found = convert_command(
+        tmp_path,
+        f"{INCREMENTAL} {KEY} --target-table orders --schemaprovider-class {PROVIDER}{provider}",
+        properties,
+    )
+    assert table_of(found)["schema"] == schema
+    assert not any("schema" in left.setting for left in found.left_out)
+
+
+@pytest.mark.parametrize(
+    ("provider", "properties", "reason"),
+    [
+        ("FilebasedSchemaProvider", "", "names no `schemaprovider.source.schema.file`"),
+        ("FilebasedSchemaProvider", f"{SCHEMA_FILE}=s3://b/order.avsc", "copy it to this machine"),
+        ("FilebasedSchemaProvider", f"{SCHEMA_FILE}=/etc/order.json", "copy it to this machine"),
+        ("SchemaRegistryProvider", f"{REGISTRY_URL}=http://r:8081", "write `registry` and `subject`"),
+        (
+            "SchemaRegistryProvider",
+            f"{REGISTRY_URL}=http://u:p@r/subjects/s/versions/1",
+            "names no `schemaprovider.registry.url` without a secret",
+        ),
+        ("ProtoClassBasedSchemaProvider", "", "protoc --include_imports"),
+        ("JdbcbasedSchemaProvider", "", "see `schema`"),
+    ],
+)
+def test_schema_providers_without_an_equivalent_are_explained(
+    tmp_path: Path, provider: str, properties: str, reason: str
+) -> None:
+    found = convert_command(
+        tmp_path,
+        f"{INCREMENTAL} {KEY} --target-table orders --schemaprovider-class {PROVIDER}{provider}",
+        properties,
+    )
+    assert "schema" not in table_of(found)
+    assert any(reason in left.reason for left in found.left_out)

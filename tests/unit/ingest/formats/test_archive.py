@@ -3,12 +3,26 @@
 import bz2
 import gzip
 import io
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import pytest
 import zstandard
+from py7zr import (
+    FILTER_BROTLI,
+    FILTER_BZIP2,
+    FILTER_COPY,
+    FILTER_DEFLATE,
+    FILTER_DELTA,
+    FILTER_LZMA,
+    FILTER_LZMA2,
+    FILTER_PPMD,
+    FILTER_X86,
+    FILTER_ZSTD,
+)
 
 from headwater.config.file_format import infer_format, is_archive
 from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
@@ -16,7 +30,7 @@ from headwater.ingest.formats import open_parts
 from headwater.ingest.formats.archive import MOST_MEMBERS
 from headwater.ingest.formats.protocol import ObjectData
 from headwater.ingest.formats.reader_options import ReaderOptions
-from tests.fixtures.written_files import write_tar, write_zip
+from tests.fixtures.written_files import write_7z, write_tar, write_zip
 
 FILES = {"b/2.json": b'{"id": 2}\n', "a/1.json": b'{"id": 1}\n'}
 Files = Mapping[str, bytes]
@@ -48,10 +62,18 @@ ARCHIVES: dict[str, Callable[[Files], bytes]] = {
     "a.tar.zst": lambda files: compress_zstd(write_tar(files)),
     "a.tzst": lambda files: compress_zstd(write_tar(files)),
     "no-extension-of-gzip.tar": lambda files: gzip.compress(write_tar(files)),
+    "a.7z": write_7z,
+    "lzma.7Z": lambda files: write_7z(files, [{"id": FILTER_LZMA}]),
+    "bzip2.7z": lambda files: write_7z(files, [{"id": FILTER_BZIP2}]),
+    "stored.7z": lambda files: write_7z(files, [{"id": FILTER_COPY}]),
+    "x86.7z": lambda files: write_7z(files, [{"id": FILTER_X86}, {"id": FILTER_LZMA2, "preset": 1}]),
+    "delta.7z": lambda files: write_7z(files, [{"id": FILTER_DELTA}, {"id": FILTER_LZMA2, "preset": 1}]),
 }
 EVERY = pytest.mark.parametrize(("key", "build"), ARCHIVES.items(), ids=ARCHIVES)
-BOTH = pytest.mark.parametrize(
-    ("key", "build"), [("a.zip", write_zip), ("a.tar", write_tar)], ids=["zip", "tar"]
+KINDS = pytest.mark.parametrize(
+    ("key", "build"),
+    [("a.zip", write_zip), ("a.tar", write_tar), ("a.7z", write_7z)],
+    ids=["zip", "tar", "7z"],
 )
 
 
@@ -81,7 +103,7 @@ def test_every_truncation_is_refused(key: str, build: Callable[[Files], bytes]) 
             read(key, data[:length])
 
 
-@BOTH
+@KINDS
 def test_corrupt_content_is_refused(key: str, build: Callable[[Files], bytes]) -> None:
     data = bytearray(build({"1.json": b"x" * 5_000, "2.json": b"y" * 5_000}))
     # Of a tar, the header of the second file: the library would end there.
@@ -91,7 +113,15 @@ def test_corrupt_content_is_refused(key: str, build: Callable[[Files], bytes]) -
         read(key, bytes(data))
 
 
-@BOTH
+def test_no_corrupt_byte_of_a_7z_changes_its_files() -> None:
+    data = write_7z(FILES)
+    for at in range(len(data)):
+        corrupt = data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+        with suppress(ObjectUnreadableError):
+            assert read("a.7z", corrupt) == list(FILES.items())
+
+
+@KINDS
 def test_a_bomb_stops_at_the_limit_of_all_files_together(key: str, build: Callable[[Files], bytes]) -> None:
     data = build({f"{n}.json": bytes(300_000) for n in range(4)})
     with pytest.raises(ObjectTooLargeError, match="allowed bytes when unpacked"):
@@ -101,7 +131,7 @@ def test_a_bomb_stops_at_the_limit_of_all_files_together(key: str, build: Callab
         read(key, build({"1.json.gz": gzip.compress(bytes(5_000_000))}), 1_000_000)
 
 
-@BOTH
+@KINDS
 def test_compressed_files_are_decompressed_within_the_limit(
     key: str, build: Callable[[Files], bytes]
 ) -> None:
@@ -111,7 +141,7 @@ def test_compressed_files_are_decompressed_within_the_limit(
         read(key, build(packed), 1_100_000)
 
 
-@BOTH
+@KINDS
 def test_too_many_files_are_refused(key: str, build: Callable[[Files], bytes]) -> None:
     with pytest.raises(ObjectTooLargeError, match="10,000 files"):
         read(key, build({str(n): b"1" for n in range(MOST_MEMBERS + 1)}), 10**8)
@@ -120,7 +150,7 @@ def test_too_many_files_are_refused(key: str, build: Callable[[Files], bytes]) -
 @pytest.mark.parametrize(
     "name", ["../1.json", "a/../../1.json", "/1.json", "C:\\1.json", "..\\1.json", "a/.."]
 )
-@BOTH
+@KINDS
 def test_names_outside_the_archive_are_refused(key: str, build: Callable[[Files], bytes], name: str) -> None:
     data = build({"2.json": b"2\n", name: b"1\n"})
     with pytest.raises(ObjectUnreadableError, match="outside the archive") as caught:
@@ -148,7 +178,54 @@ def test_methods_that_are_not_supported_are_named() -> None:
     assert "deflate" in (caught.value.hint or "")
 
 
-@BOTH
+@pytest.mark.parametrize("are_names_encrypted", [False, True])
+def test_encrypted_files_of_a_7z_are_refused(are_names_encrypted: bool) -> None:
+    data = write_7z(FILES, password="secret", header_encryption=are_names_encrypted)
+    with pytest.raises(ObjectUnreadableError, match=r"s3://b/a\.7z is encrypted: .* requires a password"):
+        read("a.7z", data)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (FILTER_ZSTD, "ZStandard"),
+        (FILTER_DEFLATE, "DEFLATE"),
+        (FILTER_BROTLI, "04f71102"),
+        (FILTER_PPMD, "PPMd"),
+    ],
+)
+def test_methods_of_a_7z_that_decompress_more_than_the_limit_are_named(number: int, name: str) -> None:
+    options = {"order": 6, "mem": 24} if number == FILTER_PPMD else {"level": 3}
+    data = write_7z({"1.json": b"1\n"}, [{"id": number, **options}])
+    with pytest.raises(ObjectUnreadableError, match=f"not supported: '1.json': method {name}\n") as caught:
+        read("a.7z", data)
+    assert "LZMA2" in (caught.value.hint or "")
+
+
+def test_skipped_files_of_a_solid_block_count_because_they_are_decompressed() -> None:
+    data = write_7z({"1": bytes(400_000), "2": b"2", "3": bytes(400_000), "4": b"4"})
+    assert read("a.7z", data, 400_001, members="2") == [("2", b"2")]
+    assert read("a.7z", data, 800_002, members="[24]") == [("2", b"2"), ("4", b"4")]
+    with pytest.raises(ObjectTooLargeError, match="in '4'"):
+        read("a.7z", data, 800_001, members="[24]")
+
+
+def test_a_list_of_files_that_grows_out_of_proportion_is_refused() -> None:
+    # Names of zeros: 12 kilobytes become 5 megabytes.
+    data = write_7z({f"{n:0>1000}": b"" for n in range(2_500)})
+    assert len(data) < 50_000
+    with pytest.raises(ObjectUnreadableError, match="its list of files has"):
+        read("a.7z", data)
+
+
+def test_a_7z_without_its_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py7zr", None)
+    with pytest.raises(ObjectUnreadableError, match="requires the extra '7z'") as caught:
+        read("a.7z", write_7z(FILES))
+    assert "pip install 'headwater[7z]'" in (caught.value.hint or "")
+
+
+@KINDS
 def test_what_no_one_put_there_on_purpose_is_left_out(key: str, build: Callable[[Files], bytes]) -> None:
     junk = {"__MACOSX/a/._1.json": b"junk", ".DS_Store": b"junk", "a/.hidden": b"junk", "empty.json": b""}
     assert read(key, build({**junk, **FILES})) == list(FILES.items())
@@ -176,7 +253,7 @@ def test_of_equal_names_the_last_file_counts() -> None:
     assert read("a.tar", sink.getvalue()) == [("2", b"2"), ("1", b"new")]
 
 
-@pytest.mark.parametrize("data", [b"not an archive", b"", b"PK\x03\x04", bytes(512)])
+@pytest.mark.parametrize("data", [b"not an archive", b"", b"PK\x03\x04", bytes(512), b"7z\xbc\xaf\x27\x1c"])
 def test_other_bytes_are_refused(data: bytes) -> None:
     for key in ("a.zip", "a.tar"):
         with pytest.raises(ObjectUnreadableError, match=r"no complete archive|has no file"):
@@ -198,6 +275,7 @@ def test_binary_and_objects_without_the_extension_stay_whole() -> None:
         ("b.parquet.tar", True, "parquet"),
         ("b.json.tar.gz", True, "json"),
         ("b.tgz", True, None),
+        ("b.csv.7z", True, "csv"),
         ("b.zip.csv", False, "csv"),
         ("a.zip/b.csv.gz", False, "csv"),
         ("zip", False, None),
