@@ -14,7 +14,7 @@ _CONNECT_SECONDS = 10
 _COPY_SECONDS = 60
 _COPY_TRIES = 10
 # Google's client retries for 15 minutes by default.
-_GCS_RETRIES = timedelta(seconds=60)
+_GCS_RETRIES = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
