@@ -28,14 +28,16 @@ def diagnose(
     `start_spark` writes a tiny table to the lake, reads and removes it; this takes tens of seconds. `central`
     is the Maven repository that is asked last for missing jars.
     """
+    lake = check_lake(settings)
     findings = [
         *check_machine(settings, environ, central),
         *check_source(settings, clock or SystemClock()),
-        *check_lake(settings),
+        *lake,
         *check_lock(settings, environ),
         *iter_schema_findings(settings),
         *iter_catalog_findings(settings),
-        *check_versions(settings),
+        # Each request to a lake that does not answer takes long.
+        *(check_versions(settings) if is_healthy(lake) else []),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))

@@ -1,6 +1,7 @@
 """Checks that the lake is writable, with a temporary file or object, or with a whole table through Spark."""
 
 import tempfile
+import threading
 import uuid
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,6 +15,8 @@ from headwater.sources.finding import SetupFinding, to_finding
 
 LAKE = "lake"
 SPARK = "spark"
+
+_ANSWER_SECONDS = 30.0
 
 
 def check_lake(settings: Settings) -> list[SetupFinding]:
@@ -31,9 +34,23 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
 
         return check_s3_lake(lake, settings.lake_storage)
     if scheme == "gs":
-        return [_check_files(settings)]
+        return [_check_in_time(settings)]
     detail = f"only Spark can check whether {scheme}:// is writable"
     return [SetupFinding(LAKE, "warning", detail, "run headwater doctor --spark")]
+
+
+def _check_in_time(settings: Settings) -> SetupFinding:
+    """Check the lake by a client that retries each of its requests for a long time."""
+    found: list[SetupFinding] = []
+    thread = threading.Thread(target=lambda: found.append(_check_files(settings)), daemon=True)
+    thread.start()
+    thread.join(_ANSWER_SECONDS)
+    if found:
+        return found[0]
+    detail = f"{settings.lake} did not answer within {_ANSWER_SECONDS:.0f} s"
+    return SetupFinding(
+        LAKE, "problem", detail, "check the network, the credentials, and lake_storage.endpoint if it is set"
+    )
 
 
 def _check_files(settings: Settings) -> SetupFinding:

@@ -231,3 +231,17 @@ def test_a_table_that_the_next_write_would_refuse_for_its_version_is_a_problem(t
         ("problem", "table a has table version 6; this configuration writes version 9")
     ]
     assert "headwater table a upgrade --dry-run" in str(found[0].fix)
+
+
+def test_the_tables_of_a_lake_that_does_not_answer_are_not_read(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    settings = build_settings(tmp_path, lake=str(tmp_path / "file" / "lake"))
+
+    def read(_: Settings) -> list[object]:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr("headwater.app.doctor.check_versions", read)
+    found = diagnose(settings, environ, central=NO_REPOSITORY)
+    assert "lake" in [one.name for one in found if one.status == "problem"]
