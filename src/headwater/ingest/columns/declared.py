@@ -11,7 +11,6 @@ from pyspark.sql.types import StructType
 from headwater.config.table.schema_source import SchemaConfig
 from headwater.errors import ConfigError, RegistryUnavailableError
 from headwater.ingest.columns.schema import from_arrow, parse_ddl
-from headwater.ingest.formats.binary_records.files import list_columns, read_schema
 from headwater.ingest.formats.binary_records.record_schema import REGISTRY_OPTION, SCHEMA_OPTION
 from headwater.ingest.formats.envelopes import read_envelope, unwrap_schema
 from headwater.ingest.formats.reader_options import ReaderOptions
@@ -38,6 +37,9 @@ def read_declared(name: str, config: SchemaConfig, options: Mapping[str, str]) -
     """
     if config.ddl is not None:
         return Declared(parse_ddl(name, "schema", config.ddl))
+    # A table without a schema of Avro needs no library for it.
+    from headwater.ingest.formats.binary_records.files import list_columns, read_schema
+
     schema = read_schema(config)
     columns, envelope = list_columns(schema), read_envelope(ReaderOptions(options))
     if envelope and _is_struct(columns, envelope.after):
