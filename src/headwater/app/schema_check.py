@@ -8,7 +8,6 @@ from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.config.table.schema_source import SchemaConfig
 from headwater.errors import ConfigError, HeadwaterError, RegistryUnavailableError
-from headwater.ingest.formats.binary_records.files import list_columns, read_schema
 from headwater.sources.finding import SetupFinding, to_finding
 
 _log = logging.getLogger(__name__)
@@ -49,6 +48,9 @@ def _iter_checked(settings: Settings) -> Iterator[tuple[str, SchemaConfig, Headw
 
 
 def _check(table: TableConfig, config: SchemaConfig) -> None:
+    # A configuration without a schema of Avro needs no library for it.
+    from headwater.ingest.formats.binary_records.files import list_columns, read_schema
+
     schema = read_schema(config)
     list_columns(schema)
     encoding = RECORD_ENCODINGS.get(table.effective_format)

@@ -11,13 +11,12 @@ from pyspark.sql.types import StructType
 from headwater.config.table.schema_source import SchemaConfig
 from headwater.errors import ConfigError, RegistryUnavailableError
 from headwater.ingest.columns.schema import from_arrow, parse_ddl
-from headwater.ingest.formats.binary_records.files import list_columns, read_schema
 from headwater.ingest.formats.binary_records.record_schema import REGISTRY_OPTION, SCHEMA_OPTION
 from headwater.ingest.formats.envelopes import read_envelope, unwrap_schema
 from headwater.ingest.formats.reader_options import ReaderOptions
 
 _REFRESHED_AFTER = 60.0
-"""Seconds after which the latest version of a subject is read again."""
+"""Seconds after which a file, or the latest version of a subject, is read again."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +37,9 @@ def read_declared(name: str, config: SchemaConfig, options: Mapping[str, str]) -
     """
     if config.ddl is not None:
         return Declared(parse_ddl(name, "schema", config.ddl))
+    # A table without a schema of Avro needs no library for it.
+    from headwater.ingest.formats.binary_records.files import list_columns, read_schema
+
     schema = read_schema(config)
     columns, envelope = list_columns(schema), read_envelope(ReaderOptions(options))
     if envelope and _is_struct(columns, envelope.after):
@@ -49,7 +51,10 @@ def read_declared(name: str, config: SchemaConfig, options: Mapping[str, str]) -
 
 
 class DeclaredColumns:
-    """The declared columns of one table, which follow the latest version of a subject. Used by one thread."""
+    """The declared columns of one table, which follow its file or the latest version of its subject.
+
+    Used by one thread.
+    """
 
     def __init__(
         self,
@@ -75,7 +80,7 @@ class DeclaredColumns:
             if self._known is None:
                 raise
             # Records of known schemas can be read, and the columns are as they were.
-            _log.warning("table %s: latest schema not read; keeping the known one: %s", self._name, error)
+            _log.warning("table %s: schema not read again; keeping the known one: %s", self._name, error)
             found = self._known
         self._read_at = self._now()
         if found != self._known:
@@ -83,8 +88,9 @@ class DeclaredColumns:
         return self._known
 
     def _may_have_changed(self) -> bool:
-        is_latest = self._config.registry is not None and self._config.version is None
-        return is_latest and self._now() - self._read_at >= _REFRESHED_AFTER
+        config = self._config
+        is_latest = config.registry is not None and config.version is None
+        return (is_latest or config.file is not None) and self._now() - self._read_at >= _REFRESHED_AFTER
 
 
 def _is_struct(columns: pa.Schema, name: str) -> bool:

@@ -30,6 +30,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headwater.config.file_format import RECORD_ENCODINGS
 from headwater.ingest.columns.schema import CORRUPT
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.reader_options import ReaderOptions
@@ -63,6 +64,8 @@ class Corrections:
         self._times = {field.name for field in schema if isinstance(field.dataType, TimestampType)}
         self._numbers = set(numbers)
         self._is_csv = file_format == "csv"
+        # Their texts are headwater's own: an infinite value was one in the record, too.
+        self._is_binary = file_format in RECORD_ENCODINGS
         self._unit = ReaderOptions(options).text("epochUnit", default="auto").lower()
         self._takes_times_of_day = bool(ReaderOptions(options).text("timestampFormat"))
         has_format = bool(ReaderOptions(options).text("dateFormat"))
@@ -144,6 +147,8 @@ class Corrections:
         return _drop_rounded(found, text, field.dataType) if field.name in self._floats else found
 
     def _may_be_infinite(self, kind: DataType) -> bool:
+        if self._is_binary:
+            return False
         texts = () if self._is_csv else (StringType,)
         return has_kind(kind, (DoubleType, FloatType, *texts))
 

@@ -204,3 +204,56 @@ def test_envelopes_in_records_of_avro_are_applied(spark, tmp_path):
     lake.put("a", delimit([encode_avro(envelope, change) for change in changes]))
     lake.ingest("t")
     assert lake.rows("t", "id", "name") == [(1, "c")]
+
+
+VALUES = {"type": "record", "name": "v", "fields": [
+    {"name": "n", "type": "int"},
+    {"name": "d", "type": "double"},
+    {"name": "f", "type": "float"},
+    {"name": "s", "type": "string"},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    {"name": "big", "type": {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 6}},
+    {"name": "inner", "type": {"type": "record", "name": "i", "fields": [
+        {"name": "s", "type": ["null", "string"]}, {"name": "t", "type": ["null", "long", "string"]}]}},
+]}  # fmt: skip
+
+
+def test_no_value_changes_on_the_way(spark, tmp_path):
+    (tmp_path / "v.avsc").write_text(json.dumps(VALUES))
+    lake = FolderLake(
+        spark,
+        tmp_path,
+        t={"path": "*", "format": "avro_records", "schema": {"file": str(tmp_path / "v.avsc")}},
+    )
+    doubles = [1e300, 1e22, 5e-324, 1.7976931348623157e308, float(2**53 + 2), -0.0, 0.1, float("-inf"), 1e16]
+    texts = ["1e400", "", "\0", "\uffff\ufdd0", "2024-01-01", "01", "\u2028'\"\\", "{}", "Infinity"]
+    floats = [
+        3.4028234663852886e38,
+        1.401298464324817e-45,
+        0.10000000149011612,
+        16777216.0,
+        1.0,
+        -1.5,
+        0.0,
+        2.0,
+        3.0,
+    ]
+    digits = [Decimal(10**31) + Decimal("0.000001"), *(Decimal(n) for n in range(8))]
+    times = [
+        dt.datetime(1, 1, 2, tzinfo=dt.timezone.utc),
+        dt.datetime(9999, 12, 30, tzinfo=dt.timezone.utc),
+        *[AT] * 7,
+    ]
+    rows = [
+        {"n": n, "d": d, "s": s, "f": f, "big": big, "at": at, "inner": {"s": None, "t": n if n % 2 else s}}
+        for n, (d, s, f, big, at) in enumerate(zip(doubles, texts, floats, digits, times, strict=True))
+    ]
+    lake.put("a", delimit([encode_avro(VALUES, row) for row in rows]))
+    lake.ingest("t")
+    assert lake.quarantine_of("t", "payload") == []
+    found = lake.rows("t", "n", "d", "s", "f", "big", "at", "inner")
+    assert [list(row[:5]) for row in found] == [[row[k] for k in ("n", "d", "s", "f", "big")] for row in rows]
+    assert [row[5] for row in found] == [time.replace(tzinfo=None) for time in times]
+    assert [tuple(row[6]) for row in found] == [
+        (None, str(n) if n % 2 else json.dumps(texts[n])) for n in range(len(rows))
+    ]

@@ -1,6 +1,8 @@
 """Declared columns follow the latest version of a subject, and outlast an outage of the registry."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,19 @@ def test_a_new_version_is_found_after_a_minute(registry: FakeRegistry) -> None:
     newest = latest.read()
     assert newest is latest.read()
     assert newest.schema.fieldNames() == ["id", "more"]
+
+
+def test_a_changed_file_is_read_again_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
+    time, file = Time(), tmp_path / "a.avsc"
+    file.write_text(json.dumps(build_order("id")))
+    columns = DeclaredColumns("t", SchemaConfig.model_validate({"file": str(file)}), {}, time)
+    known = columns.read()
+    file.write_text("{")
+    time.now = 61
+    assert columns.read() is known
+    file.write_text(json.dumps(build_order("id", "more")))
+    time.now = 122
+    assert columns.read().schema.fieldNames() == ["id", "more"]
 
 
 def test_an_outage_keeps_known_columns_and_no_others(registry: FakeRegistry) -> None:
