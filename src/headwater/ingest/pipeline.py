@@ -215,7 +215,7 @@ class TablePipeline(Generic[ReadT]):
         readable = any(outcome.status == "ingested" for outcome in outcomes)
         # An attempt during an outage of the whole store says nothing about single objects.
         self._unavailable_attempts += bool(unavailable and readable)
-        if unavailable and (not readable or self._unavailable_attempts < _UNAVAILABLE_ATTEMPTS):
+        if unavailable and self._unavailable_attempts < _UNAVAILABLE_ATTEMPTS:
             first = unavailable[0]
             raise IngestError(
                 f"table {self.name}: {len(unavailable)} objects of the batch are unavailable, "
