@@ -14,7 +14,7 @@ from tests.fixtures.end_to_end.command import run_command, run_json
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/medallion.md").read_text("utf-8")
-CONFIGURATION, _ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+CONFIGURATION = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 BY_GROUPS = CONFIGURATION.replace("refresh: full", "refresh: changed_keys")
 Row = dict[str, Any]
 

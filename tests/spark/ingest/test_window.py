@@ -16,6 +16,8 @@ from headwater.capture.control_events import LISTED_EVENT
 from headwater.ingest.planning.verification import TableVerification
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 AFTER, DAY = datetime(2026, 1, 10, tzinfo=timezone.utc), timedelta(days=1)
 WINDOW: dict[str, Any] = {"modified_after": AFTER.isoformat(), "modified_before": (AFTER + DAY).isoformat()}
 MODES: dict[str, dict[str, Any]] = {"mirror": {"mode": "mirror"}, "append": {}, "merge": {"record_key": "id"}}

@@ -16,6 +16,8 @@ from headwater.errors import UsageError
 from headwater.ingest.planning.verification import TableVerification
 from tests.fixtures.folder_lake import FolderLake
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> FolderLake:

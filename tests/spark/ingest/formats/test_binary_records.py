@@ -13,6 +13,8 @@ from tests.fixtures.folder_lake import FolderLake
 from tests.fixtures.servers.schema_registry import run_registry
 from tests.fixtures.written_files import write_avro, write_zip
 
+pytestmark = pytest.mark.slow
+
 ORDER = {"type": "record", "name": "shop.Order", "fields": [
     {"name": "id", "type": "long"},
     {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
