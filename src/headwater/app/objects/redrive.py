@@ -81,8 +81,8 @@ class Redrive:
         self._app.stores.quarantine.remove({found for found, events in parsed.items() if events})
         self.append(self._iter_requests([row for row in rows if row["key"] is not None], now))
         self.run_tables()
-        left = {str(row["quarantine_id"]) for row in self._open_quarantine().list_rows()}
-        return RetryReport(len(rows), sum(1 for row in rows if str(row["quarantine_id"]) not in left))
+        left = {_name_item(row) for row in self._open_quarantine().list_rows()}
+        return RetryReport(len(rows), sum(_name_item(row) not in left for row in rows))
 
     def drop(self, rows: Sequence[Row]) -> int:
         """Drop quarantined objects: the ledger records it, and they are not retried."""
@@ -194,3 +194,10 @@ def _time_of(row: Row) -> datetime:
 def _event_time_of(row: Row) -> datetime | None:
     time = row["event_time"]
     return time if isinstance(time, datetime) else None
+
+
+def _name_item(row: Row) -> tuple[object, ...] | str:
+    """Return what identifies an item: an object that fails again has a new one."""
+    if row["level"] != "object":
+        return str(row["quarantine_id"])
+    return (row["table"], row["bucket"], row["key"])
