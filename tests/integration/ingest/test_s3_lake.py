@@ -58,3 +58,22 @@ def test_sql_reads_rows_that_spark_split_with_their_numbers(pipeline):
     rows = pipeline.sql("select n, _headwater_row as r, _headwater_object as o from big order by n")
     assert [(row["n"], row["r"]) for row in rows] == [(n, n + 1) for n in range(LINES)]
     assert {row["o"] for row in rows} == {f"s3://{pipeline.bucket}/{ODD}"}
+
+
+@pytest.mark.timeout(600)
+def test_another_lake_follows_a_table_in_the_bucket(pipeline):
+    config = dict(pipeline.config)
+    source = f"{config['lake']}/orders"
+    other = {"lake": f"{config['lake']}-other", "tables": {"copied": {"from": {"hudi": source}}}}
+    pipeline.config |= other
+    pipeline.write_config()
+    try:
+        pipeline.run_once(timeout=400).expect(0)
+        assert pipeline.sql("select id, name from copied order by id") == [
+            {"id": 1, "name": "newer"},
+            {"id": 2, "name": "b"},
+        ]
+        assert pipeline.read_json("status")["tables"]["copied"]["follows"] == source
+    finally:
+        pipeline.config |= config
+        pipeline.write_config()
