@@ -50,6 +50,7 @@ from headwater.ingest.rows import HudiRows, RowParts
 from headwater.ingest.set_pipeline import SetPipeline
 from headwater.ingest.set_source import ListedSets
 from headwater.ingest.sets.planner import SetPlanner, SetRules
+from headwater.ingest.sets.progress import SetProgress
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
 from headwater.lake.jvm import set_hadoop_settings
@@ -196,24 +197,22 @@ class App:
         )
         policy = config.on_bad_object.model_dump(by_alias=True)
         rules = PipelineRules(scope, int(config.max_bytes_per_trigger), _build_fold(config), policy)
-        if config.complete_when is None:
+        sets, rule = build_sets(settings, name), config.complete_when
+        if sets is None or rule is None:
             return TablePipeline(name, rules, ports)
-        planner = self._build_planner(name, config, lambda: rows.load_state().sets)
-        return SetPipeline(name, rules, ports, planner, rows, config.complete_when.max_shrink)
+        set_rules = SetRules(rule, sets, source_provider(settings), keeps_history=config.history is not None)
+        planner = self._build_planner(set_rules, lambda: rows.load_state().sets)
+        return SetPipeline(name, rules, ports, planner, rows, rule.max_shrink)
 
-    def _build_planner(self, name: str, config: TableConfig, load_sets: Callable[[], str]) -> SetPlanner:
-        """Build what decides about the sets of a table that has `complete_when`."""
-        settings, names = self.settings, build_sets(self.settings, name)
-        assert names is not None and config.complete_when is not None  # noqa: S101, PT018 - see above
-        provider = source_provider(settings)
+    def _build_planner(self, rules: SetRules, load_progress: Callable[[], SetProgress]) -> SetPlanner:
+        """Build what decides about the sets of a table."""
         listed = ListedSets(
-            build_source(settings.source),
+            build_source(self.settings.source),
             build_object_store(self.build_store_config()),
-            (provider, source_bucket(settings)),
+            (rules.provider, source_bucket(self.settings)),
             self.events.find_events,
-            load_sets,
+            load_progress,
         )
-        rules = SetRules(config.complete_when, names, provider, keeps_history=config.history is not None)
         return SetPlanner(rules, listed, read_clock)
 
     def build_rows(self, name: str) -> HudiRows:

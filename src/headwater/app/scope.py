@@ -56,7 +56,8 @@ def build_scope(settings: Settings, name: str) -> Scope:
             hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
     scope = _build_path_scope(settings, table)
-    return scope if table.complete_when is None else build_set_names(table, scope).widen(scope)
+    sets = build_sets(settings, name)
+    return scope if sets is None else sets.widen(scope)
 
 
 def build_sets(settings: Settings, name: str) -> SetNames | None:
@@ -64,7 +65,7 @@ def build_sets(settings: Settings, name: str) -> SetNames | None:
     table = settings.tables[name]
     if table.complete_when is None:
         return None
-    return build_set_names(table, _build_path_scope(settings, table))
+    return build_set_names(table.path, table.complete_when, _build_path_scope(settings, table))
 
 
 def _build_path_scope(settings: Settings, table: TableConfig) -> Scope:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pyspark.sql.types import StructType
@@ -44,7 +44,8 @@ class CommittedState:
     another one.
 
     In a table of changes, `change_order` names the fields that order them, and `change_shape` are the types
-    of their values: see `ChangeRules` and `build_shape`. `sets` is the text of a `SetProgress`.
+    of their values: see `ChangeRules` and `build_shape`. In a table of sets of files, `sets` says which are
+    applied and open.
     """
 
     checkpoint: Position = BEGINNING
@@ -55,7 +56,7 @@ class CommittedState:
     buckets: str = ""
     change_order: str = ""
     change_shape: str = ""
-    sets: str = ""
+    sets: SetProgress = field(default_factory=SetProgress)
     skipped: tuple[EventRange, ...] = ()
 
     def to_metadata(self) -> dict[str, str]:
@@ -74,8 +75,8 @@ class CommittedState:
         if self.change_order:
             metadata["change_order"] = self.change_order
             metadata["change_shape"] = self.change_shape
-        if self.sets:
-            metadata[SETS_KEY] = self.sets
+        if self.sets != SetProgress():
+            metadata |= self.sets.to_metadata()
         return metadata
 
 
@@ -96,7 +97,7 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
             buckets=metadata.get("buckets", ""),
             change_order=metadata.get("change_order", ""),
             change_shape=metadata.get("change_shape", ""),
-            sets=metadata.get(SETS_KEY, ""),
+            sets=parse_set_progress(metadata.get(SETS_KEY, "")),
             skipped=parse_skipped(metadata.get(SKIPPED, "[]")),
         )
 
@@ -148,7 +149,7 @@ def load_set_progress(table: Table) -> SetProgress:
     """Return the sets of files that a table has applied, and those that are open. Raises `LakeError`."""
     timeline = table.load_timeline()
     found = timeline.find_metadata(CHECKPOINT) if timeline.exists() else None
-    return parse_set_progress((found or {}).get(SETS_KEY, ""))
+    return parse_committed_state(found).sets
 
 
 def resume_state(

@@ -253,11 +253,8 @@ class TablePipeline(Generic[ReadT]):
 
     def _write(self, read: ReadT | None, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> bool:
         metadata = {**self._build_metadata(outcomes), **build_counts(outcomes)}
-        ids = {outcome.stored.event.object_id for outcome in outcomes}
-        is_new = not any(plan.states[object_id].rows for object_id in ids & plan.states.keys())
-        outdated = self._find_outdated(plan, outcomes)
         try:
-            committed = self._ports.rows.write(read, outdated, plan.batch.end, metadata, is_new=is_new)
+            committed = self._commit(read, plan, outcomes, metadata)
         except LakeError:
             self._forget()
             raise
@@ -265,6 +262,19 @@ class TablePipeline(Generic[ReadT]):
         if committed:
             self._ledger.note_commit(plan.batch.end)
         return committed
+
+    def _commit(
+        self,
+        read: ReadT | None,
+        plan: BatchPlan,
+        outcomes: Sequence[ObjectOutcome],
+        metadata: Mapping[str, str],
+    ) -> bool:
+        """Commit what the batch changes; return False, without a commit, if it changes nothing."""
+        ids = {outcome.stored.event.object_id for outcome in outcomes}
+        is_new = not any(plan.states[object_id].rows for object_id in ids & plan.states.keys())
+        outdated = self._find_outdated(plan, outcomes)
+        return self._ports.rows.write(read, outdated, plan.batch.end, metadata, is_new=is_new)
 
     def _build_result(
         self, plan: BatchPlan, outcomes: Sequence[ObjectOutcome], committed: bool, seconds: float, more: bool

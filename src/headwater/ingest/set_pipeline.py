@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage
-from headwater.errors import IngestError, LakeError
-from headwater.ingest.accounting import QUARANTINED, build_counts
+from headwater.errors import IngestError
+from headwater.ingest.accounting import QUARANTINED
 from headwater.ingest.pipeline import PipelineRules, TablePipeline
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.plan import BatchPlan, Limits, take_batch
@@ -124,14 +124,19 @@ class SetPipeline(TablePipeline[ReadT]):
                 hint="the batch is retried; nothing is lost",
             )
 
-    def _write(self, read: ReadT | None, plan: BatchPlan, outcomes: Sequence[ObjectOutcome]) -> bool:
+    def _commit(
+        self,
+        read: ReadT | None,
+        plan: BatchPlan,
+        outcomes: Sequence[ObjectOutcome],
+        metadata: Mapping[str, str],
+    ) -> bool:
         found = self._plan_of_sets
         if found.chosen is None:
             self._planner.note(found.progress)
-            return super()._write(read, plan, outcomes)
+            return super()._commit(read, plan, outcomes, metadata)
         keeps_missing = any(one.bad_rows or one.status in QUARANTINED for one in outcomes)
         progress = found.progress.apply(found.chosen.name, found.chosen.time, keeps_missing=keeps_missing)
-        metadata = {**self._build_metadata(outcomes), **build_counts(outcomes)}
 
         def build_metadata(keys: int) -> Mapping[str, str]:
             nonlocal progress
@@ -139,14 +144,7 @@ class SetPipeline(TablePipeline[ReadT]):
             return {**metadata, **progress.to_metadata()}
 
         version = SetVersion(found.chosen.time, keeps_missing)
-        try:
-            committed = self._set_rows.write_set(read, version, plan.batch.end, build_metadata)
-        except LakeError:
-            self._forget()
-            raise
+        committed = self._set_rows.write_set(read, version, plan.batch.end, build_metadata)
         self._planner.note(progress)
         _log.info("table %s: set %s is in the table: %d rows", self.name, progress.applied, progress.rows)
-        self._ledger.record(outcomes)
-        if committed:
-            self._ledger.note_commit(plan.batch.end)
         return committed

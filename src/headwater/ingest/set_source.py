@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from headwater.capture.stored_event import StoredEvent
-from headwater.errors import LakeError
 from headwater.ingest.sets.manifest import MAX_MANIFEST_BYTES
-from headwater.ingest.sets.progress import SetProgress, parse_set_progress
+from headwater.ingest.sets.progress import SetProgress
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_store import ObjectRef, ObjectStore
 from headwater.sources.source import Source
@@ -22,13 +21,13 @@ class ListedSets:
         store: ObjectStore,
         address: tuple[str, str],
         find_events: FindEvents,
-        load_sets: Callable[[], str],
+        load_progress: Callable[[], SetProgress],
     ) -> None:
         self._source = source
         self._store = store
         self._provider, self._bucket = address
         self._find_events = find_events
-        self._load_sets = load_sets
+        self._load_progress = load_progress
 
     def list_files(self, name: str) -> Iterator[ListedObject]:
         """See `SetSource`."""
@@ -46,11 +45,4 @@ class ListedSets:
 
     def load_progress(self) -> SetProgress:
         """See `SetSource`."""
-        text = self._load_sets()
-        try:
-            return parse_set_progress(text)
-        except (ValueError, TypeError) as error:
-            raise LakeError(
-                f"cannot parse the sets in the newest commit of the table: {error!r}",
-                hint="run `headwater table NAME commits --json` to see which release made the commit",
-            ) from error
+        return self._load_progress()

@@ -60,7 +60,7 @@ class World:
         config = TableConfig.model_validate(
             {"path": "dumps/*/*.json", "record_key": "id", "complete_when": self.rule}
         )
-        self.names = build_set_names(config, Scope("landing", "", build_selector(config)))
+        self.names = build_set_names(config.path, self.rule, Scope("landing", "", build_selector(config)))
         self.restart()
 
     # As `SetSource`.

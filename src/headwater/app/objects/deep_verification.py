@@ -9,7 +9,6 @@ from headwater.ingest.committed_state import parse_committed_state
 from headwater.ingest.object_comparison import ComparedTable, ObjectComparison, SetComparison
 from headwater.ingest.planning.verification import DeepCounts, Finding, is_in_sample, judge_compared
 from headwater.ingest.record_source import RecordSource
-from headwater.ingest.sets.progress import parse_set_progress
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 
@@ -29,7 +28,7 @@ class DeepVerification:
         records = RecordSource(app.spark, name, config, store, store.scheme)
         compared = ComparedTable(name, config, table, records, state, app.build_processor(name, config))
         self._sets = build_sets(settings, name)
-        self._progress = parse_set_progress(state.sets)
+        self._progress = state.sets
         self._comparison = (
             ObjectComparison(compared)
             if self._sets is None

@@ -1,12 +1,12 @@
 """Names of sets: the folder of a file, its order among the others, and the time that it names. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Literal
 
-from headwater.config.table import TableConfig
-from headwater.config.table.file_sets import find_set_folder
+from headwater.config.table.file_sets import CompleteWhen, find_set_folder
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.selection import compile_globs, find_beginnings, matches
 
@@ -61,11 +61,9 @@ class SetNames:
         return None if found is not None else scope.selector(relative) or "complete_when.folder"
 
 
-def build_set_names(config: TableConfig, scope: Scope) -> SetNames:
-    """Return the names of a table's sets. The table has `complete_when`."""
-    rule = config.complete_when
-    assert rule is not None  # noqa: S101 - of a table with sets
-    folder = (find_set_folder(config.path) or "") if rule.folder is None else rule.folder.strip("/")
+def build_set_names(paths: Sequence[str], rule: CompleteWhen, scope: Scope) -> SetNames:
+    """Return the names of the sets of a table with these globs."""
+    folder = (find_set_folder(paths) or "") if rule.folder is None else rule.folder.strip("/")
     marker, manifest = (compile_globs([text])[0] if text else None for text in (rule.marker, rule.manifest))
     pattern = compile_globs([folder])[0] if folder else None
     depth = len(folder.split("/")) if folder else 0

@@ -23,7 +23,7 @@ def judge(
     """`files` are names with the minutes since their last change; each has ten bytes."""
     config = TableConfig.model_validate({"path": "dumps/*/*.json", "record_key": "id", "complete_when": rule})
     assert config.complete_when is not None
-    names = build_set_names(config, Scope("landing", "", build_selector(config)))
+    names = build_set_names(config.path, config.complete_when, Scope("landing", "", build_selector(config)))
     listed = [
         ListedObject(NAME + name, 10, "etag", None, NOW - timedelta(minutes=ago))
         for name, ago in sorted(files.items())

@@ -15,7 +15,8 @@ def build(prefix: str = "", **table: Any) -> SetNames:
     given = {"path": "dumps/day=*/*.json", "record_key": "id", "complete_when": {"marker": "_SUCCESS"}}
     config = TableConfig.model_validate(given | table)
     scope = Scope("landing", prefix, build_selector(config), find_beginnings(config.path))
-    return build_set_names(config, scope)
+    assert config.complete_when is not None
+    return build_set_names(config.path, config.complete_when, scope)
 
 
 @pytest.mark.parametrize(
