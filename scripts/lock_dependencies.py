@@ -30,6 +30,7 @@ EXTRAS = (
         "protobuf",
         "azure",
         "gcs",
+        "kafka",
         "lineage",
         "bigquery",
         "datahub",

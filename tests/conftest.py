@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.fixtures.azure",
     "tests.fixtures.emulator",
     "tests.fixtures.google",
+    "tests.fixtures.kafka",
     "tests.fixtures.provisioning.cloud",
     "tests.fixtures.provisioning.google_cloud",
     "tests.fixtures.spark",

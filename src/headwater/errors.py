@@ -26,6 +26,7 @@ HeadwaterError                exit code 1
 │   └── SourceUnavailableError 1 (retryable) network, throttling, 5xx
 ├── ObjectError               one object; never ends a batch
 │   ├── ObjectMissingError        404
+│   ├── ObjectExpiredError        removed by the source before it was read
 │   ├── ObjectForbiddenError      403
 │   ├── ObjectSupersededError     the named version is no longer the current one
 │   ├── ObjectUnreadableError     bytes that do not match the format
@@ -197,6 +198,12 @@ class ObjectMissingError(ObjectError):
     """No such key or version."""
 
     reason = "missing"
+
+
+class ObjectExpiredError(ObjectError):
+    """The source removed the object before it was read: its content is lost."""
+
+    reason = "expired"
 
 
 class ObjectForbiddenError(ObjectError):

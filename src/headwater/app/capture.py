@@ -1,12 +1,14 @@
-"""Capture as one thread of a run: the consumer, and for a folder also the watcher that feeds it."""
+"""Capture as one thread of a run: the consumer, and for folders and topics the watcher that feeds it."""
 
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from typing import Protocol
 
 from headwater.app.application import App
 from headwater.app.scope import source_bucket
 from headwater.capture.announced_files import read_announced_files
+from headwater.capture.announced_ranges import read_captured_ranges
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
@@ -18,8 +20,22 @@ from headwater.sources.local.folder_watcher import FolderWatcher
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.registry import build_queue
 
+# What is watched, by the source's type.
+_WATCHED = {"local": "folder", "kafka": "topics"}
 # The longest poll takes 60 seconds, and describes the queue at its start.
 _RECENT = timedelta(seconds=90)
+
+
+class Watcher(Protocol):
+    """Announces to the queue of this process what a source has, and what changes."""
+
+    def announce_existing(self, stop: threading.Event) -> int:
+        """Announce what is not in the events table; return the number of messages."""
+        ...
+
+    def run(self, stop: threading.Event) -> None:
+        """Announce changes until `stop` is set."""
+        ...
 
 
 class Capture:
@@ -48,7 +64,7 @@ class Capture:
             metrics=metrics,
         )
         self._part = board.add("capture")
-        self._folder_part = board.add("capture-folder") if source.is_watched else None
+        self._watcher_part = board.add(f"capture-{_WATCHED[source.type]}") if source.is_watched else None
         self._consumer.report_to(board)
         self._consumer.trace_to(traces)
         self._threads: list[threading.Thread] = []
@@ -127,13 +143,10 @@ class Capture:
         return self._consumer.find_captured_until() if self._fed.is_set() else None
 
     def feed(self, events: EventsTable) -> None:
-        """For a folder: announce files missing from the events table, then every change."""
-        part = self._folder_part
-        if self._source.type != "local" or not isinstance(self._queue, MemoryQueue) or part is None:
+        """For a folder or topics: announce what is missing from the events table, then every change."""
+        part, watcher = self._watcher_part, self._build_watcher(events)
+        if part is None or watcher is None:
             return
-        bucket = source_bucket(self._settings)
-        known = read_announced_files(events, bucket)
-        watcher = FolderWatcher(self._source, known, self._queue, bucket=bucket)
 
         def announce() -> None:
             try:
@@ -148,7 +161,19 @@ class Capture:
             finally:
                 self._fed.set()
 
-        self._start_thread(announce, "folder")
+        self._start_thread(announce, "watcher")
+
+    def _build_watcher(self, events: EventsTable) -> Watcher | None:
+        source, queue, bucket = self._source, self._queue, source_bucket(self._settings)
+        if not isinstance(queue, MemoryQueue):
+            return None
+        if source.type == "local":
+            return FolderWatcher(source, read_announced_files(events, bucket), queue, bucket=bucket)
+        if source.type == "kafka":
+            from headwater.sources.kafka.polling import build_poller
+
+            return build_poller(source, read_captured_ranges(events, bucket), queue)
+        return None
 
     def _start_thread(self, target: Callable[[], None], name: str) -> None:
         thread = threading.Thread(target=target, name=name, daemon=True)

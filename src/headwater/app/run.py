@@ -408,12 +408,11 @@ def build_components(
 def _build_elected(app: App, capture: Capture, metrics: Metrics | None) -> list[Component]:
     """Build what one process does for all that capture."""
     source, is_alive = app.settings.source, app.is_session_alive
-    reconcile = Reconcile(app, metrics=metrics)
-    built: list[Component] = [
-        RetryLoop(app),
-        ReconcileLoop(reconcile, capture.find_captured_until, is_alive),
-        EventsClustering(app),
-    ]
+    built: list[Component] = [RetryLoop(app)]
+    if source.is_listed:
+        reconcile = Reconcile(app, metrics=metrics)
+        built.append(ReconcileLoop(reconcile, capture.find_captured_until, is_alive))
+    built.append(EventsClustering(app))
     if source.clean_source != "off":
         clean = CleanSource(app, metrics=metrics)
         built.append(CleanLoop(clean, source.clean_source_delay, capture.is_drained, is_alive))

@@ -38,7 +38,8 @@ class SectionError(ValueError):
         self.problems = tuple(problems)
 
 
-def _split_at_commas(value: object) -> object:
+def split_at_commas(value: object) -> object:
+    """Return the parts of a text as a tuple, any other value unchanged."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -122,7 +123,7 @@ def parse_start(value: object) -> object:
 OneOrMany = str | list[str]
 TextMapInput = dict[str, str | int | float | bool]
 
-FieldNames = Annotated[tuple[str, ...], BeforeValidator(_split_at_commas, json_schema_input_type=OneOrMany)]
+FieldNames = Annotated[tuple[str, ...], BeforeValidator(split_at_commas, json_schema_input_type=OneOrMany)]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_wrap_in_tuple, json_schema_input_type=OneOrMany)]
 TextMap = Annotated[
     dict[str, str], BeforeValidator(_write_scalars_as_text, json_schema_input_type=TextMapInput)

@@ -22,6 +22,7 @@ from headwater.config.stop_when import StopWhenConfig
 from headwater.config.table import TableConfig
 from headwater.config.table.derived import iter_order_problems, order_tables
 from headwater.config.table.lock_checks import iter_lock_problems
+from headwater.config.table.message_problems import iter_message_problems
 from headwater.config.table.patterns import iter_folder_problems
 from headwater.config.webhooks import WebhooksConfig
 from headwater.observability.redaction import redact
@@ -168,6 +169,13 @@ class Settings(Section):
             problems = list(iter_folder_problems(self.source.path, self.object_tables))
             if problems:
                 raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _check_messages(self) -> "Settings":
+        problems = list(iter_message_problems(self.object_tables, of_messages=self.source.type == "kafka"))
+        if problems:
+            raise SectionError(problems)
         return self
 
     @model_validator(mode="after")

@@ -60,7 +60,7 @@ class ServerProcess(ABC):
         self.folder.mkdir(parents=True, exist_ok=True)
         deadline = time.monotonic() + deadline_seconds
         for _ in range(_START_TRIES):
-            self.port = _find_free_port()
+            self.port = find_free_port()
             self._launch()
             if self._wait_until_ready(deadline):
                 return
@@ -107,12 +107,13 @@ class ServerProcess(ABC):
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
                 return False
-            if self._answers():
+            if self.answers():
                 return True
             time.sleep(0.05)
         return False
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Return whether it is ready."""
         connection = http.client.HTTPConnection(HOST, self.port, timeout=2)
         try:
             connection.request("GET", self.ready_path)
@@ -123,7 +124,8 @@ class ServerProcess(ABC):
             connection.close()
 
 
-def _find_free_port() -> int:
+def find_free_port() -> int:
+    """Return a port of the loopback interface that is free now."""
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

@@ -61,7 +61,7 @@ def build_uri(provider: str, bucket: str, key: str) -> str:
     """Return the object's address for display and for `explain`; keys are not encoded."""
     if provider == "local":
         return str(PurePosixPath(bucket) / key)
-    scheme = {"gcs": "gs", "azure": "abfs"}.get(provider, "s3")
+    scheme = {"gcs": "gs", "azure": "abfs", "kafka": "kafka"}.get(provider, "s3")
     return f"{scheme}://{bucket}/{key}"
 
 

@@ -34,6 +34,7 @@ from headwater.ingest.evolution.schema_evolution import BadRecord, ObjectSample,
 from headwater.ingest.evolution.schema_sample import parse_schema_sample
 from headwater.ingest.formats.csv_header import is_unnamed, with_header
 from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS
+from headwater.ingest.formats.log_options import build_log_options
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
@@ -80,7 +81,8 @@ class RecordSource:
         self._changes = ChangeRules.of(name, table)
         self._ordering_key = "changes.sequence" if self._changes else "ordering"
         self._unwraps = self._changes is not None and self._changes.envelope is not None
-        self._options = {**table.options, **(self._changes.reader_options if self._changes else {})}
+        further = self._changes.reader_options if self._changes else {}
+        self._options = {**table.options, **further, **build_log_options(table).to_option()}
         self._declared = DeclaredColumns(name, table.schema_, self._options) if table.schema_ else None
         self._applied: Declared | None = None
         self._schema: StructType | None = None
@@ -141,8 +143,8 @@ class RecordSource:
         else:
             schema = self._infer(events) if stored is None else self._take_stored(stored)
         given = schema.fieldNames() if table.schema_ else []
-        if table.schema_hints:
-            hints = parse_ddl(self._name, "schema_hints", table.schema_hints)
+        if table.effective_schema_hints:
+            hints = parse_ddl(self._name, "schema_hints", table.effective_schema_hints)
             schema, given = apply_hints(schema, hints), [*given, *hints.fieldNames()]
         if schema is _NOTHING_KNOWN:
             # No object of this batch can be parsed; reading them gives the reason. The next batch infers
@@ -184,7 +186,7 @@ class RecordSource:
         return {name for name in ordering if name.lower() not in hinted}
 
     def _list_hinted(self) -> set[str]:
-        hints = self._table.schema_hints
+        hints = self._table.effective_schema_hints
         names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else []
         return {name.lower() for name in names}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop"]
+UnusableReason = Literal["bad_name", "unreadable_folder", "link_leads_out", "link_loop", "not_captured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,9 @@ class ListedObject:
 
 @dataclass(frozen=True, slots=True)
 class UnusablePath:
-    """A path in the folder that is not listed. `key` may hold surrogates for bytes that are not UTF-8; the
-    key of a folder ends in a slash.
+    """A path in the folder, or messages of a topic, that are not listed.
+
+    `key` may hold surrogates for bytes that are not UTF-8; the key of a folder ends in a slash.
     """
 
     key: str

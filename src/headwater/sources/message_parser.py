@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from headwater.sources.azure.notifications import is_azure_event, parse_azure_event
 from headwater.sources.gcs.notifications import is_gcs_pull, is_gcs_push, parse_gcs_pull, parse_gcs_push
+from headwater.sources.kafka.notifications import is_kafka_range, parse_kafka_range
 from headwater.sources.notifications.fields import quote
 from headwater.sources.notifications.json_text import parse_json, to_json
 from headwater.sources.notifications.outcome import (
@@ -84,6 +85,8 @@ def _parse_single_event(body: Mapping[str, object]) -> tuple[ObjectEvent, ...]:
         return (parse_gcs_push(body),)
     if is_azure_event(body):
         return parse_azure_event(body)
+    if is_kafka_range(body):
+        return (parse_kafka_range(body),)
     fields = ", ".join(quote(name) for name in sorted(body)[:8])
     raise UnusableRecordError("unknown_shape", f"unknown notification format with the fields {fields}")
 

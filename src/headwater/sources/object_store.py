@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-StoreKind = Literal["s3", "gcs", "azure", "local", "memory"]
+StoreKind = Literal["s3", "gcs", "azure", "kafka", "local", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class ObjectStore(Protocol):
 
         Raises:
             ObjectMissingError: no such key or version.
+            ObjectExpiredError: the source removed the content before it was read.
             ObjectSupersededError: the key holds another content.
             ObjectForbiddenError: denied, archived, or a key that no object can have.
             ObjectTooLargeError: more than `max_bytes`, without reading them.
@@ -72,11 +73,12 @@ class ObjectStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreConfig:
-    """How to access objects; holds no secrets. Times are in seconds.
+    """How to access objects. Times are in seconds. Holds no secrets.
 
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
     that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
-    or identifies a memory store. Objects whose bucket is `known_as` in the lake are at `location` now.
+    or identifies a memory store; `client` are settings of the store's client. Objects whose bucket is
+    `known_as` in the lake are at `location` now.
     """
 
     kind: StoreKind
@@ -88,6 +90,7 @@ class ObjectStoreConfig:
     name: str = "default"
     known_as: str = ""
     location: str = ""
+    client: tuple[tuple[str, str], ...] = ()
     max_connections: int = 16
     max_attempts: int = 5
     connect_timeout: float = 5.0

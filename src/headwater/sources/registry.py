@@ -20,21 +20,24 @@ if TYPE_CHECKING:
     from headwater.config.source import SourceConfig
     from headwater.sources.notifications.outcome import MessageParser
 
-# Module and function or class of each builder. The queue of a folder is filled by its watcher.
+# Module and function or class of each builder. The queue of a folder or of topics is filled in this process.
 _QUEUES: Mapping[str, tuple[str, str]] = {
     "azure": ("headwater.sources.azure.queue", "build_azure_queue"),
+    "kafka": ("headwater.sources.memory.queue", "build_memory_queue"),
     "local": ("headwater.sources.memory.queue", "build_memory_queue"),
     "gcs": ("headwater.sources.gcs.queue", "build_pubsub_queue"),
     "s3": ("headwater.sources.s3.queue", "build_sqs_queue"),
 }
 _SOURCES: Mapping[str, tuple[str, str]] = {
     "azure": ("headwater.sources.azure.source", "AzureSource"),
+    "kafka": ("headwater.sources.kafka.source", "KafkaSource"),
     "local": ("headwater.sources.local.source", "LocalSource"),
     "gcs": ("headwater.sources.gcs.source", "GcsSource"),
     "s3": ("headwater.sources.s3.source", "S3Source"),
 }
 _OBJECT_STORES: Mapping[StoreKind, tuple[str, str]] = {
     "azure": ("headwater.sources.azure.object_store", "build_azure_store"),
+    "kafka": ("headwater.sources.kafka.object_store", "build_kafka_store"),
     "local": ("headwater.sources.local.object_store", "build_local_store"),
     "memory": ("headwater.sources.memory.object_store", "build_memory_store"),
     "gcs": ("headwater.sources.gcs.object_store", "build_gcs_store"),
@@ -61,6 +64,7 @@ _PARSER = ("headwater.sources.message_parser", "parse_message")
 _INSTALL: Mapping[str, str] = {
     "azure": "pip install 'headwater[azure]'",
     "gcs": "pip install 'headwater[gcs]'",
+    "kafka": "pip install 'headwater[kafka]'",
     "local": "pip install headwater",
     "s3": "pip install boto3",
 }

@@ -122,7 +122,7 @@ def test_unknown_source_type_error_names_the_types() -> None:
     text = GOOD.replace("type: s3", "type: s4")
     assert (
         only_problem(text)
-        == "headwater.yaml:2: source.type: 's4' is not allowed. Allowed: azure, gcs, local, s3"
+        == "headwater.yaml:2: source.type: 's4' is not allowed. Allowed: azure, gcs, kafka, local, s3"
     )
 
 

@@ -221,8 +221,12 @@ class Verify:
 
 
 def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[Finding]:
-    """Judge an unlistable folder: what the table should hold of it is unknown."""
+    """Judge an unlistable folder, whose contents are unknown, and messages that are not captured yet."""
     for path in unusable:
+        if path.reason == "not_captured":
+            if scope.includes(scope.bucket, path.key):
+                yield Finding("pending", path.key, path.detail)
+            continue
         is_folder = path.key.endswith("/") or not path.key
         is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
         if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):

@@ -99,6 +99,11 @@ class Reconcile:
 
     def check(self, inventory: str | None = None) -> None:
         """Raise errors that would fail a pass; asks the bucket or reads the manifest, and starts no Spark."""
+        if not self._source.is_listed:
+            raise UsageError(
+                f"a source of type {self._source.type!r} has no listing to compare with the events",
+                hint="a run compares offsets at its start; `headwater verify` shows what is not captured yet",
+            )
         if inventory is None and not self._source.lists_ranges:
             # The first object may come after the last page.
             for check in build_source(self._source).list_preflight_checks(captures=False):

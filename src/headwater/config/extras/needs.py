@@ -10,7 +10,7 @@ from headwater.config.search import SearchConfig
 from headwater.config.settings import Settings
 
 _FORMAT_EXTRAS = {"document": "documents", "xlsx": "excel", "protobuf": "protobuf"}
-_SOURCE_EXTRAS = frozenset({"azure", "gcs"})
+_SOURCE_EXTRAS = frozenset({"azure", "gcs", "kafka"})
 _EMBEDDER_EXTRAS = {"fastembed": "fastembed", "sentence_transformers": "sentence-transformers"}
 
 

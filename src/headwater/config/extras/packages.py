@@ -30,6 +30,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "protobuf": ("google.protobuf",),
         "azure": ("azure.identity", "azure.storage.blob", "azure.storage.queue"),
         "gcs": ("google.cloud.storage", "google.pubsub_v1"),
+        "kafka": ("confluent_kafka",),
         "lineage": ("openlineage.client",),
         "bigquery": ("google.cloud.bigquery",),
         "datahub": ("urllib3",),

@@ -7,18 +7,21 @@ from pydantic import Field
 from headwater.config.source.azure import AzureSourceConfig, StorageQueueConfig
 from headwater.config.source.capture import CaptureConfig
 from headwater.config.source.gcs import GcsSourceConfig, PubSubResourcesConfig, SubscriptionConfig
+from headwater.config.source.kafka import KafkaSourceConfig
 from headwater.config.source.local import LocalSourceConfig
 from headwater.config.source.reconcile import ReconcileConfig
 from headwater.config.source.s3 import QueueConfig, ResourcesConfig, S3SourceConfig
 
 SourceConfig = Annotated[
-    S3SourceConfig | GcsSourceConfig | AzureSourceConfig | LocalSourceConfig, Field(discriminator="type")
+    S3SourceConfig | GcsSourceConfig | AzureSourceConfig | LocalSourceConfig | KafkaSourceConfig,
+    Field(discriminator="type"),
 ]
 
 __all__ = [
     "AzureSourceConfig",
     "CaptureConfig",
     "GcsSourceConfig",
+    "KafkaSourceConfig",
     "LocalSourceConfig",
     "PubSubResourcesConfig",
     "QueueConfig",

@@ -62,6 +62,7 @@ class AzureSourceConfig(Section):
     """Blobs in Azure Blob Storage, with events from Event Grid in a storage queue."""
 
     is_watched: ClassVar[bool] = False
+    is_listed: ClassVar[bool] = True
     # A listing is sorted before it is used, see `headwater.sources.azure.lister`.
     lists_ranges: ClassVar[bool] = False
     location_key: ClassVar[str] = "container"

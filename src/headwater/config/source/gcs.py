@@ -94,6 +94,7 @@ class GcsSourceConfig(Section):
     """Objects in Google Cloud Storage, with notifications in Pub/Sub."""
 
     is_watched: ClassVar[bool] = False
+    is_listed: ClassVar[bool] = True
     lists_ranges: ClassVar[bool] = True
     location_key: ClassVar[str] = "bucket"
     # An object has another generation in another bucket, so it is another object.

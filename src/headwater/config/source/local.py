@@ -28,6 +28,7 @@ class LocalSourceConfig(Section):
     """Files in a folder, existing and changing."""
 
     is_watched: ClassVar[bool] = True
+    is_listed: ClassVar[bool] = True
     lists_ranges: ClassVar[bool] = False
     location_key: ClassVar[str] = "path"
     queue: ClassVar[None] = None

@@ -106,6 +106,7 @@ class S3SourceConfig(Section):
 
     # Whether a watcher in the run's own process announces changes, instead of the store.
     is_watched: ClassVar[bool] = False
+    is_listed: ClassVar[bool] = True
     # Whether a listing can begin after any key, and yields its first object at once.
     lists_ranges: ClassVar[bool] = True
     location_key: ClassVar[str] = "bucket"

@@ -35,6 +35,16 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
             *("source.commit_lsn", "source.change_lsn", "source.event_serial_no"),
         ),
     },
+    # A compacted topic: a message is the row of its key, and one without a value deletes it. The reader of
+    # messages puts both into an envelope.
+    "kafka": {
+        "op": "op",
+        "update": ("u",),
+        "delete": ("d",),
+        "before": "before",
+        "after": "after",
+        "sequence": ("offset",),
+    },
     # https://maxwells-daemon.io/dataformat/
     "maxwell": {
         "op": "type",
@@ -58,10 +68,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class ChangesConfig(Section):
     """Apply records as inserts, updates and deletes of rows, whatever the order of their files."""
 
-    preset: Literal["dms", "debezium", "maxwell"] | None = Field(
+    preset: Literal["dms", "debezium", "kafka", "maxwell"] | None = Field(
         None,
-        description="Fields and operations of AWS DMS, Debezium or Maxwell. Other keys of this section take "
-        "precedence.",
+        description="Fields and operations of AWS DMS, Debezium or Maxwell; `kafka`: a message is the row of "
+        "its key, and one without a value deletes it. Other keys of this section take precedence.",
     )
     op: str | None = Field(
         None,

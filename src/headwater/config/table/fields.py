@@ -20,6 +20,7 @@ from headwater.config.processing import CheckConfig, TransformStep
 from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, Section, StartFrom, TextMap
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
+from headwater.config.table.messages import MessageColumns, list_message_columns
 from headwater.config.table.outside import OutsideTable, read_outside_table
 from headwater.config.table.schema_source import SchemaConfig, read_ddl
 
@@ -53,6 +54,9 @@ class BadObjectPolicy(Section):
     )
     unwritable: BadObjectAction = Field(
         "quarantine", description="Spark or Hudi fails on rows that fit the columns."
+    )
+    expired: Literal["quarantine", "skip"] = Field(
+        "quarantine", description="Kafka removed all messages of the object before they were read."
     )
     empty: Literal["quarantine", "skip"] = Field("skip", description="The object has no bytes.")
 
@@ -125,6 +129,12 @@ class TableFields(Section):
         None,
         description="Apply records as changes of a database's rows, so that the table equals the database's "
         "(merge).",
+    )
+    message_columns: MessageColumns = Field(
+        (),
+        description="Further columns of each row, from its message (source `kafka`): `topic`, `partition`, "
+        "`offset`, `timestamp`, `key` and `headers`, as `_kafka_topic` and so on.",
+        examples=[["timestamp", "key"]],
     )
     complete_when: CompleteWhen | None = Field(
         None,
@@ -440,6 +450,11 @@ class TableFields(Section):
         found = self.format or infer_format(self.path[0])
         assert found is not None  # noqa: S101 - checked by TableConfig
         return found
+
+    @property
+    def effective_schema_hints(self) -> str:
+        """Return the hints with those for `message_columns`, as one list of columns; empty without any."""
+        return ", ".join(filter(None, (self.schema_hints, list_message_columns(self.message_columns))))
 
     @property
     def effective_refresh(self) -> Refresh:

@@ -77,7 +77,7 @@ class SchemaEvolution:
     def build_rules(self, present: StructType) -> MergeRules:
         """Return the rules for changes of this table's columns."""
         if self._hinted is None:
-            hints = self._table.schema_hints
+            hints = self._table.effective_schema_hints
             names = parse_ddl(self._name, "schema_hints", hints).fieldNames() if hints else ()
             self._hinted = frozenset(name.lower() for name in names)
         wanted = {*self._table.record_key, *list_ordering(self._table), *self._table.partition}

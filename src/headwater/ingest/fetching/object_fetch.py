@@ -23,6 +23,7 @@ from headwater.ingest.formats import (
     Target,
     load_format,
     open_parts,
+    read_lines,
 )
 from headwater.ingest.formats.arrow_types import conform_table
 from headwater.ingest.formats.column_differences import describe_differences
@@ -211,7 +212,7 @@ class _ObjectReader:
         return _Rows(numbers, conformed.to_struct_array(), note, rescued)
 
     def _read_lines(self, lines_format: LinesFormat, source: ObjectData) -> _Rows:
-        lines = lines_format.read_lines(source, self._options, self._target)
+        lines = read_lines(lines_format, self._plan.format, source, self._options, self._target)
         if self._envelope:
             lines = unwrap_lines(lines, self._envelope)
         if len(source.data) > self._plan.max_record_bytes:

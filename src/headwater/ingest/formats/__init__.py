@@ -13,6 +13,7 @@ from headwater.ingest.formats.archive import iter_members
 from headwater.ingest.formats.arrow_types import to_spark_schema, unify_columns
 from headwater.ingest.formats.compression import decompress
 from headwater.ingest.formats.envelopes import read_envelope, unwrap_lines, unwrap_schema
+from headwater.ingest.formats.log_lines import read_log_lines, sample_log
 from headwater.ingest.formats.protocol import (
     ColumnsFormat,
     Lines,
@@ -22,6 +23,7 @@ from headwater.ingest.formats.protocol import (
     Target,
 )
 from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.sources.log_records import is_log
 
 __all__ = [
     "FORMAT_NAMES",
@@ -36,6 +38,7 @@ __all__ = [
     "is_lines_format",
     "load_format",
     "open_parts",
+    "read_lines",
     "sample_lines",
 ]
 
@@ -82,10 +85,12 @@ def open_parts(
 ) -> Iterator[ObjectData]:
     """Yield the parts of an object, decompressed: the members of an archive, else the object itself.
 
+    A range of a log is one part, whose messages are as they are.
+
     The extension of an address decides, and the first bytes. All parts together have at most `max_bytes`.
     Raises ObjectUnreadableError and ObjectTooLargeError. For `binary` the bytes stay unchanged.
     """
-    if format_name == "binary":
+    if format_name == "binary" or is_log(source.data):
         yield source
         return
     data = decompress(source.uri, source.data, max_bytes)
@@ -98,6 +103,15 @@ def open_parts(
         data = decompress(member.uri, member.data, left)
         left -= len(data)
         yield ObjectData(member.uri, data, member.last_modified)
+
+
+def read_lines(
+    lines_format: LinesFormat, name: str, source: ObjectData, options: ReaderOptions, target: Target
+) -> Lines:
+    """Return the records of an object, or of the messages in it; `name` is that of the format."""
+    if is_log(source.data):
+        return read_log_lines(lines_format, name, source, options, target)
+    return lines_format.read_lines(source, options, target)
 
 
 def infer_arrow_schema(data: bytes, key: str, format_name: str, options: Mapping[str, str]) -> pa.Schema:
@@ -131,7 +145,11 @@ def sample_lines(
     sample = Sample(None, ())
     envelope = read_envelope(given)
     for part in open_parts(ObjectData(key, data), format_name, given):
-        sample = found.sample(part, given, max_lines)
+        sample = (
+            sample_log(found, format_name, part, given)
+            if is_log(part.data)
+            else found.sample(part, given, max_lines)
+        )
         if envelope:
             lines = Lines(range(len(sample.lines)), sample.lines)
             sample = Sample(sample.names, tuple(unwrap_lines(lines, envelope).texts))

@@ -20,6 +20,8 @@ UNAVAILABLE_VALUE = MARKER + "\ufdd6"
 BAD_SEQUENCE = MARKER + "\ufdd7"
 BAD_RECORD = MARKER + "\ufdd8"
 UNKNOWN_SCHEMA = MARKER + "\ufdd9"
+TOMBSTONE = MARKER + "\ufdda"
+EXPIRED = MARKER + "\ufddb"
 
 REASONS: Mapping[str, str] = {
     MALFORMED: "unparsable",
@@ -32,6 +34,8 @@ REASONS: Mapping[str, str] = {
     BAD_SEQUENCE: "bad_sequence",
     BAD_RECORD: "bad_record",
     UNKNOWN_SCHEMA: "unknown_schema",
+    TOMBSTONE: "tombstone",
+    EXPIRED: "expired",
 }
 """The quarantine's reason for each marker."""
 

@@ -29,6 +29,8 @@ UNAVAILABLE_VALUE = markers.REASONS[markers.UNAVAILABLE_VALUE]
 BAD_SEQUENCE = markers.REASONS[markers.BAD_SEQUENCE]
 BAD_RECORD = markers.REASONS[markers.BAD_RECORD]
 UNKNOWN_SCHEMA = markers.REASONS[markers.UNKNOWN_SCHEMA]
+TOMBSTONE = markers.REASONS[markers.TOMBSTONE]
+EXPIRED = markers.REASONS[markers.EXPIRED]
 LATE_CHANGE = "late_change"
 MISSING_KEY = "missing_key"
 MISSING_ORDERING = "missing_ordering"
@@ -66,6 +68,8 @@ DETAILS = {
     BAD_SEQUENCE: "has a value in `changes.sequence` that cannot be compared with those of other records",
     BAD_RECORD: "has bytes that are no record of the table's schema; its payload begins with the reason",
     UNKNOWN_SCHEMA: "names a schema that the registry does not have; its payload begins with the id",
+    TOMBSTONE: "has no value, and its key names no row to delete: see `changes: {preset: kafka}`",
+    EXPIRED: "stands for messages that Kafka removed before they were read: raise the topic's retention",
     LATE_CHANGE: "is older than the deletes that the table remembers, so its row may be deleted since",
     AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
     BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",

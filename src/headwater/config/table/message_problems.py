@@ -1,0 +1,65 @@
+"""Conflicts between the source of a table's rows, messages or objects, and the table's keys."""
+
+from collections.abc import Iterator, Mapping
+
+from headwater.config.table.messages import MESSAGE_FORMATS, OBJECT_FORMATS
+from headwater.config.table.table import TableConfig
+
+Problem = tuple[tuple[str | int, ...], str]
+
+
+def iter_message_problems(tables: Mapping[str, TableConfig], *, of_messages: bool) -> Iterator[Problem]:
+    """Yield conflicts of tables with their source; `of_messages` is True for Kafka."""
+    for name, table in tables.items():
+        found = _iter_messages(table) if of_messages else _iter_objects(table)
+        for path, text in found:
+            yield ("tables", name, *path), text
+
+
+def _iter_objects(table: TableConfig) -> Iterator[Problem]:
+    if table.message_columns:
+        yield ("message_columns",), "requires a source of `type: kafka`: objects have no such columns"
+    if table.changes is not None and table.changes.preset == "kafka":
+        yield (
+            ("changes", "preset"),
+            "'kafka' requires a source of `type: kafka`. For files of Kafka Connect, choose the preset of the "
+            "connector that wrote them: debezium, maxwell",
+        )
+
+
+def _iter_messages(table: TableConfig) -> Iterator[Problem]:
+    file_format = table.effective_format
+    if file_format not in MESSAGE_FORMATS:
+        meant = "; for Avro in messages, use avro_records" if file_format == "avro" else ""
+        allowed = ", ".join(MESSAGE_FORMATS)
+        yield ("format",), f"{file_format!r} is no format of a message{meant}. Allowed: {allowed}"
+    for key in ("complete_when", "modified_after", "modified_before"):
+        if getattr(table, key):
+            yield (key,), "not applicable with a source of `type: kafka`: topics have no files"
+    options = {name.lower(): (name, value) for name, value in table.options.items()}
+    if "framing" in options:
+        yield ("options", options["framing"][0]), "not applicable: each message is one record"
+    header = options.get("header", ("", "false"))
+    if file_format == "csv" and header[1].lower() == "true":
+        yield (
+            ("options", header[0]),
+            "'true' is not applicable: a message has no header; name the columns in `schema`",
+        )
+    if table.message_columns:
+        yield from _iter_columns(table)
+
+
+def _iter_columns(table: TableConfig) -> Iterator[Problem]:
+    if table.effective_format not in OBJECT_FORMATS:
+        yield (
+            ("message_columns",),
+            f"not applicable with `format: {table.effective_format}`, whose records are lists of values. "
+            f"Allowed: {', '.join(OBJECT_FORMATS)}",
+        )
+    changes = table.changes
+    if changes is not None and changes.is_envelope and changes.preset != "kafka":
+        yield (
+            ("message_columns",),
+            "cannot be combined with `changes` of an envelope, whose rows are those of a database. Allowed: "
+            "`changes: {preset: kafka}`",
+        )
