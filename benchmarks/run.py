@@ -35,6 +35,7 @@ BENCHMARKS = (
     "mirror_overwrite",
     "changes",
     "dumps",
+    "kafka",
     "ledger_cost",
     "cost_slope",
     "ledger_restart",

@@ -20,8 +20,8 @@ _OWN_OPTIONS = {
 }
 PATTERN_MARK = "^"
 USER_VARIABLE = "HEADWATER_KAFKA_USER"
-PASSWORD_VARIABLE = "HEADWATER_KAFKA_PASSWORD"
-KEY_PASSWORD_VARIABLE = "HEADWATER_KAFKA_KEY_PASSWORD"
+PASSWORD_VARIABLE = "HEADWATER_KAFKA_PASSWORD"  # noqa: S105 - the name of the variable
+KEY_PASSWORD_VARIABLE = "HEADWATER_KAFKA_KEY_PASSWORD"  # noqa: S105 - the name of the variable
 
 
 def _check_bootstrap(addresses: tuple[str, ...]) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ def _iter_objects(table: TableConfig) -> Iterator[Problem]:
     if table.changes is not None and table.changes.preset == "kafka":
         yield (
             ("changes", "preset"),
-            "'kafka' requires a source of `type: kafka`. For files of Kafka Connect, choose the preset of the "
-            "connector that wrote them: debezium, maxwell",
+            "'kafka' requires a source of `type: kafka`. For files of Kafka Connect, choose the preset of "
+            "their connector: debezium, maxwell",
         )
 
 

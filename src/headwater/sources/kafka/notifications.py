@@ -17,6 +17,8 @@ START_EVENT = "PartitionStarted"
 _MARK = "headwaterKafka"
 _VERSION = 1
 _GENERATION_DIGITS = 8
+# Kafka does not report sizes; batches and tasks are divided by approximate ones.
+_TYPICAL_BYTES = 1024
 
 
 def build_range_message(cluster: str, announced: Announcement, now: datetime) -> str:
@@ -63,7 +65,7 @@ def parse_kafka_range(body: Mapping[str, object]) -> ObjectEvent:
         kind="other" if one.is_start else "created",
         event_name=START_EVENT if one.is_start else RANGE_EVENT,
         event_time=read_time(body, "time"),
-        size=None,
+        size=(one.end - one.begin) * _TYPICAL_BYTES,
         etag=None,
         raw=to_json(body),
     )

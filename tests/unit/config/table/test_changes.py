@@ -64,7 +64,7 @@ def test_presets_are_complete_and_can_be_changed(preset: str) -> None:
         ),
         ({"hoodie": {"hoodie.write.merge.handle.class": "a.B"}}, "decides which change of a row wins"),
         ({"hoodie": {"hoodie.combine.before.upsert": "false"}}, "decides which change of a row wins"),
-        ({"changes": {"preset": "oracle"}}, "Input should be 'dms', 'debezium' or 'maxwell'"),
+        ({"changes": {"preset": "oracle"}}, "Input should be 'dms', 'debezium', 'kafka' or 'maxwell'"),
     ],
 )
 def test_conflicts(table: dict[str, Any], text: str) -> None:
