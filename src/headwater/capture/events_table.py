@@ -234,6 +234,16 @@ class EventsTable:
                 # The time of the request: these events are not read by position.
                 yield row, [to_stored_event(one, one["_hoodie_commit_time"]) for one in row["events"]]
 
+    def find_last_key(self, bucket: str, prefix: str, before: str) -> str | None:
+        """Return the last key of the bucket with this prefix and before this text. Scans the keys."""
+        if self._is_empty():
+            return None
+        with explained_lake(self._table.path):
+            key = F.col("key")
+            found = self._table.read().where((F.col("bucket") == bucket) & key.startswith(prefix))
+            (row,) = found.where(key < before).agg(F.max("key").alias("last")).collect()
+            return None if row["last"] is None else str(row["last"])
+
     def read_history(self, bucket: str, key: str) -> list[dict[str, Any]]:
         """Return all events of one object, in the object's order, with `select_history_columns` and the
         completion time of the commit, `completed`."""

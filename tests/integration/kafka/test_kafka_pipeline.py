@@ -35,6 +35,13 @@ def test_tables_equal_the_topics_and_verify_proves_it(kafka: Kafka, tmp_path: Pa
     items = pipeline.records("quarantine")
     assert len(items) == pipeline.expected.bad
     pipeline.command("verify", "--deep", timeout=300).expect(0)
+    listed = pipeline.command("quarantine", "list").expect(0)
+    (line, *_) = (one for one in items if one["reason"] == "unparsable")
+    assert f"{pipeline.topics['clicks']}/" in listed.stdout
+    assert ", offset " in listed.stdout
+    partition, number = line["key"].rpartition("/")[0], int(line["key"][-41:-21]) + line["line"] - 1
+    explained = pipeline.command("explain", f"{partition}/{number}", timeout=120).expect(0, 3)
+    assert line["key"] in explained.stdout
 
     pipeline.send_payments(10)
     verified = pipeline.read_json("verify")["tables"]
@@ -72,6 +79,24 @@ def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(kafka: Kafka, tmp_
     pipeline.assert_every_event_is_once()
     assert len(pipeline.records("quarantine")) == pipeline.expected.bad
     pipeline.command("verify", "--deep", timeout=300).expect(0)
+
+
+def test_a_retry_replaces_the_rows_of_its_range(kafka: Kafka, tmp_path: Path) -> None:
+    pipeline = KafkaPipeline(kafka, tmp_path / "work")
+    topic = pipeline.topics["clicks"]
+    table = {"path": f"{topic}/**", "format": "json", "schema": "id bigint", "mode": "append"}
+    pipeline.config["tables"] = {"numbers": table}
+    pipeline.config["source"]["topics"] = [topic]
+    pipeline.write_config()
+    kafka.send(topic, '{"id": 1}', '{"id": "2x"}', '{"id": 3}', partition=0)
+    pipeline.run_once().expect(3)
+    assert pipeline.rows("numbers", "id") == {(1,): 1, (3,): 1}
+    kafka.send(topic, '{"id": 4}', partition=0)
+    pipeline.command("quarantine", "retry", timeout=300).expect(3)
+    pipeline.run_once().expect(3)
+    assert pipeline.rows("numbers", "id") == {(1,): 1, (3,): 1, (4,): 1}
+    pipeline.command("verify", "--repair", timeout=300).expect(0)
+    assert pipeline.rows("numbers", "id") == {(1,): 1, (3,): 1, (4,): 1}
 
 
 def test_messages_that_retention_removed_are_reported_and_the_others_stay(

@@ -21,6 +21,7 @@ from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
+from headwater.sources.kafka.ranges import parse_offset
 from headwater.sources.local.lister import format_name, is_utf8
 from headwater.sources.registry import build_source
 
@@ -88,8 +89,10 @@ class Explain:
         self._options = build_storage_options(app.settings.lake, app.settings.lake_storage)
 
     def explain(self, uri: str) -> Explanation:
-        """Explain the object at `uri`, which may also be a key of the source."""
+        """Explain the object at `uri`, which may also be a key of the source, or an offset of a topic."""
         bucket, key = parse_uri(uri, self._settings)
+        if source_provider(self._settings) == "kafka" and (offset := parse_offset(key)) is not None:
+            key = self._app.events.find_last_key(bucket, *offset) or key
         events = self._app.events.read_history(bucket, key)
         decisions: list[TableDecision] = []
         tables: dict[str, TableView] = {}

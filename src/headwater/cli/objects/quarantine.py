@@ -12,6 +12,7 @@ from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_json_lines, render_table, render_text
 from headwater.cli.since import parse_since
 from headwater.errors import UsageError
+from headwater.sources.kafka.ranges import find_offset
 
 if TYPE_CHECKING:
     from headwater.capture.quarantine_reader import QuarantineReader, Row
@@ -170,8 +171,12 @@ def _open(ctx: typer.Context) -> "QuarantineReader":
 def _describe_location(row: "Row") -> str:
     if row["key"] is None:
         return f"message {row['message_id']}" if row["message_id"] else str(row["detail"])
-    line = f", line {row['line']}" if row["line"] is not None else ""
-    return f"{row['bucket']}/{row['key']}{line}"
+    if row["line"] is None:
+        return f"{row['bucket']}/{row['key']}"
+    message = find_offset(str(row["key"]), int(str(row["line"])))
+    if message is not None:
+        return f"{row['bucket']}/{message[0]}, offset {message[1]}"
+    return f"{row['bucket']}/{row['key']}, line {row['line']}"
 
 
 def _count_levels(rows: "Sequence[Row]") -> str:

@@ -53,14 +53,14 @@ class KafkaObjectStore:
         if one is None or one.is_start:
             raise ObjectForbiddenError(f"{self.uri(ref)} is no range of offsets")
         try:
-            self._ensure_topic(one, ref)
+            topic_id = self._ensure_topic(one, ref)
             with self._borrow(one) as reader:
                 found = reader.read(one, max_bytes, self.uri(ref))
         except SourceUnavailableError as error:
             raise ObjectUnavailableError(error.message, hint=error.hint) from error
         last = found.records[-1].time if found.records else None
         data = found.encode()
-        return ObjectContent(data, ObjectState(None, ref.version_id, len(data), last or _now()))
+        return ObjectContent(data, ObjectState(None, topic_id, len(data), last or _now()))
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
         """See `ObjectStore.state`. A range has one state only, as long as its topic exists."""
@@ -70,7 +70,8 @@ class KafkaObjectStore:
         """See `ObjectStore.uri`. Only headwater reads it."""
         return f"{_SCHEME}://{ref.bucket}/{ref.key}"
 
-    def _ensure_topic(self, one: OffsetRange, ref: ObjectRef) -> None:
+    def _ensure_topic(self, one: OffsetRange, ref: ObjectRef) -> str:
+        """Return the id of the topic, which is the one that the reference names, if it names one."""
         topic = one.partition.topic
         found = self._find_topic_id(topic)
         if isinstance(found, SourceError):
@@ -82,6 +83,7 @@ class KafkaObjectStore:
                 f"{self.uri(ref)}: the topic {topic} was deleted and created again, so the messages no "
                 "longer exist"
             )
+        return found
 
     def _find_topic_id(self, topic: str) -> str | SourceError:
         with self._lock:

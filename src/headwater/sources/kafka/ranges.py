@@ -13,6 +13,9 @@ DIGITS = 20
 _KEY = re.compile(r"(?P<topic>[^/]+)/(?P<partition>\d+)/(?P<first>\d{20})(?:-(?P<last>\d{20}))?")
 
 
+_OFFSET = re.compile(r"(?P<partition>[^/]+/\d+)/(?P<offset>\d{1,19})")
+
+
 class Partition(NamedTuple):
     """One partition of a topic."""
 
@@ -53,6 +56,27 @@ def parse_range(key: str) -> OffsetRange | None:
     if end < begin:
         return None
     return OffsetRange(Partition(found["topic"], int(found["partition"])), begin, end)
+
+
+def find_offset(key: str, number: int) -> tuple[Partition, int] | None:
+    """Return the partition and the offset of a record, by its number in a range; None if it has no offset.
+
+    Further records of one message have numbers after all offsets.
+    """
+    one = parse_range(key)
+    if one is None or one.is_start or number > one.end - one.begin:
+        return None
+    return one.partition, one.begin + number - 1
+
+
+def parse_offset(address: str) -> tuple[str, str] | None:
+    """Parse `topic/partition/offset`; return the first part of the keys of its partition, and a text that is
+    after the key of its range and before that of the next. None for another address."""
+    found = _OFFSET.fullmatch(address)
+    if found is None:
+        return None
+    partition = f"{found['partition']}/"
+    return partition, f"{partition}{int(found['offset']):0{DIGITS}d}-~"
 
 
 @dataclass(frozen=True, slots=True)

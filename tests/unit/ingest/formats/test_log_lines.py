@@ -45,9 +45,9 @@ def test_a_json_record_has_the_number_of_its_offset_in_the_range() -> None:
 
 
 def test_line_ends_in_a_message_do_not_divide_it() -> None:
-    lines = read(build('{"n":\n 1}', '{\r\n"n": 2\r\n}'))
-    assert [json.loads(text)["n"] for text in lines.texts] == [1, 2]
-    assert list(lines.row_numbers) == [1, 2]
+    lines = read(build('{"n":\n 1}', '{\r\n"n": 2\r\n}', '[{"n": 3},\n {"n": 4}]'))
+    assert [json.loads(text)["n"] for text in lines.texts] == [1, 2, 3, 4]
+    assert list(lines.row_numbers) == [1, 2, 3, 4]
 
 
 def test_further_documents_of_a_message_are_records_with_numbers_of_their_own() -> None:

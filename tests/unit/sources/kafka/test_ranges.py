@@ -8,6 +8,8 @@ from headwater.sources.kafka.ranges import (
     PartitionState,
     Position,
     advance,
+    find_offset,
+    parse_offset,
     parse_range,
 )
 
@@ -81,3 +83,24 @@ def test_a_fault_of_one_partition_leaves_the_others_alone() -> None:
     found = advance(positions, states, {}, most=10, may_restart=False)
     assert list_ranges(found) == [(1, 2)]
     assert len(found.faults) == 1
+
+
+def test_the_number_of_a_record_is_its_offset_in_the_range() -> None:
+    key = OffsetRange(P0, 100, 110).key
+    assert [find_offset(key, number) for number in (1, 10, 11)] == [(P0, 100), (P0, 109), None]
+    assert find_offset("a.json", 1) is None
+
+
+@pytest.mark.parametrize("offset", [100, 105, 109])
+def test_an_offset_is_between_the_key_of_its_range_and_the_next(offset: int) -> None:
+    parsed = parse_offset(f"orders/0/{offset}")
+    assert parsed is not None
+    prefix, before = parsed
+    own, following = OffsetRange(P0, 100, 110).key, OffsetRange(P0, 110, 111).key
+    assert own.startswith(prefix)
+    assert own < before < following
+
+
+@pytest.mark.parametrize("address", ["orders/0", "orders/0/x", OffsetRange(P0, 1, 2).key, "orders/5"])
+def test_other_addresses_are_no_offsets(address: str) -> None:
+    assert parse_offset(address) is None
