@@ -27,7 +27,12 @@ _RECENT = timedelta(seconds=90)
 
 
 class Watcher(Protocol):
-    """Announces to the queue of this process what a source has, and what changes."""
+    """Announces to the queue of this process what a source has, and what changes.
+
+    `incomplete` is why it could not announce everything at the start, if anything was left out.
+    """
+
+    incomplete: SourceError | None
 
     def announce_existing(self, stop: threading.Event) -> int:
         """Announce what is not in the events table; return the number of messages."""
@@ -39,7 +44,10 @@ class Watcher(Protocol):
 
 
 class Capture:
-    """Runs the consumer in its own thread. `failure` is the error that ended it, if any."""
+    """Runs the consumer in its own thread. `failure` is the error that ended it, if any.
+
+    `incomplete` is why a run that ends by itself could not capture everything.
+    """
 
     def __init__(
         self,
@@ -72,6 +80,7 @@ class Capture:
         self._fed = threading.Event()
         self._once = False
         self.failure: Exception | None = None
+        self.incomplete: SourceError | None = None
         if not source.is_watched:
             self._fed.set()
 
@@ -153,7 +162,9 @@ class Capture:
                 with part.reporting():
                     watcher.announce_existing(self._stop)
                     self._fed.set()
-                    if not self._once:
+                    if self._once:
+                        self.incomplete = watcher.incomplete
+                    else:
                         watcher.run(self._stop)
             except Exception as error:
                 self.failure = error
@@ -162,6 +173,13 @@ class Capture:
                 self._fed.set()
 
         self._start_thread(announce, "watcher")
+
+    def _report_watcher(self, error: str) -> None:
+        if self._watcher_part is not None:
+            if error:
+                self._watcher_part.retry(error)
+            else:
+                self._watcher_part.note("running")
 
     def _build_watcher(self, events: EventsTable) -> Watcher | None:
         source, queue, bucket = self._source, self._queue, source_bucket(self._settings)
@@ -172,7 +190,7 @@ class Capture:
         if source.type == "kafka":
             from headwater.sources.kafka.polling import build_poller
 
-            return build_poller(source, read_captured_ranges(events, bucket), queue)
+            return build_poller(source, read_captured_ranges(events, bucket), queue, self._report_watcher)
         return None
 
     def _start_thread(self, target: Callable[[], None], name: str) -> None:

@@ -159,7 +159,10 @@ class Run:
                 component.stop()
             if self._capture:
                 self._capture.close()
-        return self._build_report(runner)
+        report = self._build_report(runner)
+        if self._capture and self._capture.incomplete:
+            raise self._capture.incomplete
+        return report
 
     def _follow_source(self, stop: threading.Event, *, once: bool) -> Runner:
         """Capture and ingest until the source is drained or `stop` is set."""

@@ -32,9 +32,12 @@ def demo(
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, max=3600, help="Duration of the sample shop's writes.")
     ] = 60,
-    cloud: Annotated[CloudName, typer.Option(help="Cloud that the emulators imitate.")] = CloudName.s3,
+    cloud: Annotated[
+        CloudName, typer.Option(help="Cloud that the emulators imitate, or Kafka.")
+    ] = CloudName.s3,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the emulator running after the report, until Ctrl-C.")
+        bool,
+        typer.Option("--keep", help="Keep the emulator running after the report, until Ctrl-C (not Kafka)."),
     ] = False,
 ) -> None:
     """Run the whole pipeline on this machine: emulators of a cloud, a sample shop, and headwater.
@@ -44,7 +47,8 @@ def demo(
     """
     from headwater.config.extras.packages import ensure_extra
 
-    ensure_extra("search", "`headwater demo`")
+    if cloud is not CloudName.kafka:
+        ensure_extra("search", "`headwater demo`")
     if cloud is not CloudName.s3:
         ensure_extra(cloud.value, f"`headwater demo --cloud {cloud.value}`")
     from headwater.cli.signals import stop_on_signals

@@ -30,6 +30,7 @@ from headwater.demo.screen import Screen, open_screen, print_plain
 from headwater.demo.surroundings import (
     Workspace,
     create_workspace,
+    find_emulator_folder,
     use_emulator_only,
 )
 from headwater.demo.upload import Uploader, read_uploads
@@ -69,6 +70,8 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
     workspace = create_workspace(options.parent, datetime.now())
     print_plain(console, f"The demo's files are in {workspace.folder}, its log is {workspace.log_path.name}.")
     with _log_to(workspace.log_path), use_emulator_only() as environ:
+        if options.cloud is CloudName.kafka:
+            return _run_kafka(options, workspace, console, stop, environ)
         with console.status("installing"):
             opening = open_cloud(
                 options.cloud, workspace.emulator_folder, lambda text: print_plain(console, text)
@@ -85,6 +88,32 @@ def run_demo(options: DemoOptions, console: Console, stop: threading.Event) -> R
             print_plain(console, "\n".join(("", *report.lines)))
             if options.keep:
                 _keep_emulator(console, cloud, workspace, options.command, stop)
+    return report
+
+
+def _run_kafka(
+    options: DemoOptions,
+    workspace: Workspace,
+    console: Console,
+    stop: threading.Event,
+    environ: Mapping[str, str],
+) -> Report | None:
+    from headwater.demo.kafka_broker import KafkaBroker, ensure_kafka, is_installed
+    from headwater.demo.kafka_demo import KafkaDemo, write_config
+
+    installed = find_emulator_folder("kafka")
+    if not is_installed(installed):
+        print_plain(console, f"Installing Kafka into {installed} (once; about 46 MB) ...")
+    with KafkaBroker(ensure_kafka(installed), workspace.emulator_folder) as broker:
+        workspace.config_path.write_text(write_config(broker.bootstrap), "utf-8")
+        print_plain(console, f"Kafka runs at {broker.bootstrap}.")
+        settings = load_settings(workspace.config_path, environ)
+        demo = KafkaDemo(broker.bootstrap, settings, environ)
+        report = demo.play(options.seconds, stop, lambda text: print_plain(console, text))
+    lines = [f"Stopped. Everything committed so far is in {workspace.folder}."]
+    if report is not None:
+        lines = ["", *report.lines, "", f"{options.command} --config {workspace.config_path} status"]
+    print_plain(console, "\n".join(lines))
     return report
 
 

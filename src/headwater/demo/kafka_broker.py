@@ -48,7 +48,7 @@ class KafkaBroker(ServerProcess):
     log_name: ClassVar[str] = "kafka.log"
 
     def __init__(self, jars: Path, folder: Path) -> None:
-        super().__init__(folder / "kafka")
+        super().__init__(folder.absolute() / "kafka")
         self._jars = jars
 
     @property

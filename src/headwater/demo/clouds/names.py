@@ -1,4 +1,4 @@
-"""`CloudName`: the clouds of which a demo has emulators."""
+"""`CloudName`: the clouds of which a demo has emulators, and Kafka."""
 
 from enum import Enum
 
@@ -9,3 +9,4 @@ class CloudName(str, Enum):
     s3 = "s3"
     gcs = "gcs"
     azure = "azure"
+    kafka = "kafka"

@@ -11,7 +11,10 @@ _SHOWN = 5
 
 
 def ensure_topics(source: KafkaSourceConfig) -> None:
-    """Raise `SourceError` if the cluster does not answer, or one of the topics cannot be described."""
+    """Raise `SourceError` if the cluster does not answer, or none of the topics can be described.
+
+    One that cannot be does not keep the others from being captured.
+    """
     cluster = Cluster(build_settings(source))
     names = cluster.find_topics(source.topics)
     if not names:
@@ -19,9 +22,10 @@ def ensure_topics(source: KafkaSourceConfig) -> None:
             f"no topic at {source.location} matches {', '.join(source.topics)}",
             hint="create a topic, or correct `source.topics`",
         )
-    for found in cluster.describe(names).values():
-        if isinstance(found, SourceError):
-            raise found
+    described = list(cluster.describe(names).values())
+    errors = [found for found in described if isinstance(found, SourceError)]
+    if len(errors) == len(described):
+        raise errors[0]
 
 
 def check_kafka_source(source: KafkaSourceConfig) -> list[SetupFinding]:
@@ -44,8 +48,5 @@ def check_kafka_source(source: KafkaSourceConfig) -> list[SetupFinding]:
     shown = ", ".join(topic.name for topic in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     detail = f"{shown}{more}: {partitions} partitions can be read"
-    return [SetupFinding(_BROKERS, "ok", f"{source.location} answers"), *_note_topics(detail), *problems]
-
-
-def _note_topics(detail: str) -> list[SetupFinding]:
-    return [SetupFinding(_TOPICS, "ok", detail)]
+    answers = SetupFinding(_BROKERS, "ok", f"{source.location} answers")
+    return [answers, SetupFinding(_TOPICS, "ok", detail), *problems]

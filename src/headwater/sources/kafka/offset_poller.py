@@ -1,7 +1,7 @@
 """`OffsetPoller`: announces new messages of topics to a queue, as ranges of offsets."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -54,7 +54,8 @@ class OffsetPoller:
     """Sends a message for each range of offsets that is not captured yet.
 
     One thread at a time; call `announce_existing` before `run`. A message is lost with the process, so the
-    lake says at each start what is missing.
+    lake says at each start what is missing. `incomplete` is why some topics could not be announced at the
+    start. `report` receives why some cannot be now; an empty text if all can.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class OffsetPoller:
         clock: Clock | None = None,
         *,
         group: Group | None = None,
+        report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._config = config
         self._topics = topics
@@ -74,6 +76,8 @@ class OffsetPoller:
         self._queue = queue
         self._clock = clock or SystemClock()
         self._group = group
+        self._report_state = report
+        self.incomplete: SourceError | None = None
         self._stop = threading.Event()
         self._described: dict[str, Topic] = {}
         self._described_until = 0.0
@@ -81,10 +85,7 @@ class OffsetPoller:
         self._committed: dict[Partition, int] = {}
 
     def announce_existing(self, stop: threading.Event | None = None) -> int:
-        """Announce what is not captured yet; return the number of messages.
-
-        Raises `SourceError` if a topic cannot be captured, after all others are announced.
-        """
+        """Announce what is not captured yet; return the number of messages. Sets `incomplete`."""
         self._stop = stop or self._stop
         sent = sum(self._announce_missing(one) for one in self._missing)
         self._missing = []
@@ -93,9 +94,10 @@ class OffsetPoller:
             sent += count
             is_final = attempt == _START_ATTEMPTS or not all(error.retryable for error in errors.values())
             if not errors or self._stop.is_set():
-                return sent
+                break
             if is_final:
-                raise next(iter(errors.values()))
+                self.incomplete = next(iter(errors.values()))
+                break
             self._pause(1.0)
         return sent
 
@@ -108,7 +110,8 @@ class OffsetPoller:
             except SourceUnavailableError as error:
                 errors = {"": error}
             for name, failure in errors.items():
-                self._report(name, failure)
+                self._log(name, failure)
+            self._report_state("; ".join(error.message for error in errors.values()))
             self._commit()
             self._pause(self._config.poll_interval)
 
@@ -209,7 +212,7 @@ class OffsetPoller:
             self._group.commit(reached)
             self._committed = reached
 
-    def _report(self, name: str, error: SourceError) -> None:
+    def _log(self, name: str, error: SourceError) -> None:
         now = self._clock.monotonic()
         if now >= self._reported.get(name, 0.0):
             log.warning(error.message, hint=error.hint)

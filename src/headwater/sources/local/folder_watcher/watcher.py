@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headwater.errors import SourceUnavailableError
+from headwater.errors import SourceError, SourceUnavailableError
 from headwater.observability.clock import Clock, SystemClock
 from headwater.sources.lister import UnusablePath
 from headwater.sources.local.folder_watcher.change_feed import FolderChangeFeed, find_identity
@@ -56,6 +56,8 @@ _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 class FolderWatcher:
     """Sends a message for each file that is not `known`, has changed, or was deleted.
 
+    `incomplete` is always None: what cannot be read is logged and listed again.
+
     A file is announced when it has not changed for `settle_seconds`. `bucket` is the name of the folder in
     events, its path by default. One thread at a time; call `announce_existing` before `run`.
     """
@@ -69,6 +71,7 @@ class FolderWatcher:
         *,
         bucket: str = "",
     ) -> None:
+        self.incomplete: SourceError | None = None
         self._root = Path(config.path).absolute()
         self._bucket = bucket or str(self._root)
         self._settle_seconds = config.settle_seconds
