@@ -17,6 +17,7 @@ class SourceKind(str, Enum):
     s3 = "s3"
     gcs = "gcs"
     azure = "azure"
+    kafka = "kafka"
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +50,10 @@ def init(  # noqa: PLR0913 - one parameter per option
     queue: Annotated[
         str | None, typer.Option(metavar="Q", help="azure: storage queue with the container's events.")
     ] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="B", help="kafka: addresses of brokers, such as broker-1:9092.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(metavar="T", help="kafka: topic to ingest.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -66,6 +71,8 @@ def init(  # noqa: PLR0913 - one parameter per option
         account=account,
         container=container,
         queue=queue,
+        bootstrap=bootstrap,
+        topic=topic,
         force=force,
     )
     scaffold = write_scaffold(request)

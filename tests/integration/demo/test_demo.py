@@ -75,6 +75,14 @@ def test_other_clouds_have_a_demo(tmp_path, cloud, scheme):
     wait_until(lambda: not list_processes_in(tmp_path), "a process is left over")
 
 
+@pytest.mark.timeout(300)
+def test_kafka_has_a_demo(tmp_path):
+    output = run_headwater(tmp_path, "demo", "--cloud", "kafka", "--seconds", "10", seconds=DEMO_SECONDS)
+    assert "Every message is in its table once." in output
+    assert re.search(r"stock +\d+ rows, [1-9]\d* rows deleted by messages without a value", output)
+    wait_until(lambda: not list_processes_in(tmp_path), "a process is left over")
+
+
 def test_unusable_objects_are_reported_with_address_and_reason(demo):
     _, output = demo
     assert "Quarantined, with the reason (4)" in output

@@ -121,6 +121,17 @@ def test_azure_source_loads(tmp_path: Path) -> None:
     assert (source.account, source.container, source.queue.name) == ("acme", "landing", "events")
 
 
+@pytest.mark.parametrize(("topic", "table"), [("shop.orders-v2", "shop_orders_v2"), ("2026", "t_2026")])
+def test_kafka_source_loads_with_a_table_for_the_topic(tmp_path: Path, topic: str, table: str) -> None:
+    request = ScaffoldRequest(tmp_path, source="kafka", bootstrap="one:9092", topic=topic)
+    scaffold = write_scaffold(request)
+    settings = load_settings(scaffold.config_path, environ={})
+    assert settings.source.type == "kafka"
+    assert settings.source.topics == (topic,)
+    assert settings.tables[table].path == (f"{topic}/**",)
+    assert scaffold.notes == ("adapt the table to your messages",)
+
+
 def test_s3_source_loads_and_asks_for_the_queue(tmp_path: Path) -> None:
     scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="s3", bucket="acme", lake="s3a://acme/lake"))
     settings = load_settings(scaffold.config_path, environ={})
@@ -152,6 +163,8 @@ def test_incompatible_options_are_reported(tmp_path: Path) -> None:
         ScaffoldRequest(tmp_path, source="s3", bucket="b", subscription="s"),
         ScaffoldRequest(tmp_path, source="azure", container="c", queue="events"),
         ScaffoldRequest(tmp_path, source="gcs", bucket="b", subscription="s", account="acme"),
+        ScaffoldRequest(tmp_path, source="kafka", topic="orders"),
+        ScaffoldRequest(tmp_path, source="s3", bucket="b", topic="orders"),
         ScaffoldRequest(tmp_path, path=file),
         ScaffoldRequest(file),
     ):

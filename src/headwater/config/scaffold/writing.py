@@ -1,6 +1,7 @@
 """Writes headwater.yaml and its schema for editors; never writes a file that does not load."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ _HEAD = """\
 """
 
 
-SourceKind = Literal["local", "s3", "gcs", "azure"]
+SourceKind = Literal["local", "s3", "gcs", "azure", "kafka"]
 
 _APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
     "path": ("local",),
@@ -38,12 +39,15 @@ _APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
     "account": ("azure",),
     "container": ("azure",),
     "queue": ("azure",),
+    "bootstrap": ("kafka",),
+    "topic": ("kafka",),
 }
 _REQUIRED: Mapping[SourceKind, tuple[str, ...]] = {
     "local": (),
     "s3": ("bucket",),
     "gcs": ("bucket",),
     "azure": ("account", "container", "queue"),
+    "kafka": ("bootstrap", "topic"),
 }
 # What is left to do for a source that needs resources.
 _CREATE: Mapping[SourceKind, str] = {
@@ -67,6 +71,8 @@ class ScaffoldRequest:
     account: str | None = None
     container: str | None = None
     queue: str | None = None
+    bootstrap: str | None = None
+    topic: str | None = None
     force: bool = False
 
     @property
@@ -143,7 +149,7 @@ def _format_flag(option: str) -> str:
 def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
     if request.source != "local":
         create = [_CREATE[request.source]] if request.needs_resources else []
-        return [*create, "adapt the table to your keys"]
+        return [*create, f"adapt the table to your {'messages' if request.source == 'kafka' else 'keys'}"]
     if not source_path.is_dir():
         return [
             f"the source folder {source_path} does not exist yet",
@@ -164,10 +170,14 @@ def _render_config(
         source = _render_gcs_source(request)
     elif request.source == "azure":
         source = _render_azure_source(request)
+    elif request.source == "kafka":
+        source = _render_kafka_source(request)
     else:
         path = _quote(_format_path(source_path, folder))
         source = ["  type: local", f"  path: {path}   # the folder to watch"]
     example = TableProposal("landing", "**/*.json", "json")
+    if request.topic:
+        example = TableProposal(_name_table(request.topic), f"{request.topic}/**", "json")
     tables = [line for table in seen or [example] for line in _render_table(table)]
     head = _HEAD.format(schema=SCHEMA_PATH)
     lake_line = f"lake: {_quote(lake)}   # location of the tables; s3a://bucket/path is allowed, too"
@@ -219,6 +229,24 @@ def _render_azure_source(request: ScaffoldRequest) -> list[str]:
         f"    name: {_quote(request.queue or '')}   # the storage queue with the events of Event Grid",
         "    # account: acmequeues           # default: that of the container",
     ]
+
+
+def _render_kafka_source(request: ScaffoldRequest) -> list[str]:
+    return [
+        "  type: kafka",
+        f"  bootstrap: {_quote(request.bootstrap or '')}",
+        f"  topics: [{_quote(request.topic or '')}]   # names; with ^ at the begin, regular expressions",
+        "  # cluster: production             # its name in the lake; default: bootstrap",
+        "  # start_from: latest              # default: the first message that each topic still has",
+        "  # options:                        # of the client; HEADWATER_KAFKA_USER and _PASSWORD are its login",
+        "  #   security.protocol: SASL_SSL",
+        "  #   sasl.mechanism: SCRAM-SHA-512",
+    ]
+
+
+def _name_table(topic: str) -> str:
+    name = re.sub(r"\W", "_", topic, flags=re.ASCII)
+    return name if name[:1].isalpha() else f"t_{name}"
 
 
 def _render_table(table: TableProposal) -> list[str]:
