@@ -7,7 +7,10 @@ from headwater.capture.events_table import EventsTable
 from headwater.lake.jvm import explained_lake
 from headwater.sources.kafka.ranges import CapturedRanges, OffsetRange, Partition, Position
 
-_FIELDS = "topic string, topicId string, generation int, partition int, begin bigint, end bigint"
+_FIELDS = (
+    "topic string, topicId string, generation int, partition int, begin bigint, end bigint, "
+    "partitionBegin bigint"
+)
 
 
 def read_captured_ranges(events: EventsTable, cluster: str) -> CapturedRanges:
@@ -34,7 +37,8 @@ def _select_ranges(events: DataFrame) -> DataFrame:
     newest = parsed.withColumn("newest", F.max("generation").over(by_partition))
     earlier = by_partition.orderBy("begin", "end").rowsBetween(Window.unboundedPreceding, -1)
     current = newest.where((F.col("generation") == F.col("newest")) & F.col("topic").isNotNull())
-    return current.withColumn("reached", F.max("end").over(earlier))
+    reached = F.coalesce(F.max("end").over(earlier), "partitionBegin")
+    return current.withColumn("reached", reached)
 
 
 def _group(ranges: DataFrame) -> DataFrame:
@@ -42,7 +46,7 @@ def _group(ranges: DataFrame) -> DataFrame:
     return ranges.groupBy("topic", "partition").agg(
         F.max("topicId"),
         F.max("generation"),
-        F.min("begin"),
+        F.min("partitionBegin"),
         F.max("end"),
         F.collect_list(F.when(is_gap, F.struct("reached", "begin"))),
     )

@@ -238,7 +238,7 @@ def _render_kafka_source(request: ScaffoldRequest) -> list[str]:
         f"  topics: [{_quote(request.topic or '')}]   # names; with ^ at the begin, regular expressions",
         "  # cluster: production             # its name in the lake; default: bootstrap",
         "  # start_from: latest              # default: the first message that each topic still has",
-        "  # options:                        # of the client; HEADWATER_KAFKA_USER and _PASSWORD are its login",
+        "  # options:                        # of the client; login: HEADWATER_KAFKA_USER, _PASSWORD",
         "  #   security.protocol: SASL_SSL",
         "  #   sasl.mechanism: SCRAM-SHA-512",
     ]

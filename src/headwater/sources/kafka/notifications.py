@@ -34,6 +34,8 @@ def build_range_message(cluster: str, announced: Announcement, now: datetime) ->
             "partition": one.partition.number,
             "begin": one.begin,
             "end": one.end,
+            # Which ranges are missing is known even if that of the begin was lost with its process.
+            "partitionBegin": position.begin,
             "time": now.isoformat(),
         }
     )
