@@ -197,7 +197,7 @@ def _event_time_of(row: Row) -> datetime | None:
 
 
 def _name_item(row: Row) -> tuple[object, ...] | str:
-    """Return what identifies an item: an object that fails again has a new one."""
-    if row["level"] != "object":
+    """Return what identifies an item: an object or a record that fails again has a new one."""
+    if row["key"] is None:
         return str(row["quarantine_id"])
-    return (row["table"], row["bucket"], row["key"])
+    return (row["level"], row["table"], row["bucket"], row["key"], row["line"])

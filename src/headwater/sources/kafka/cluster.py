@@ -60,6 +60,7 @@ class Cluster:
         is_committed = given.pop("isolation.level") == "read_committed"
         self._isolation = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         self._last_error = LastError()
+        self._has_answered = False
         with self._last_error.explained(f"Kafka at {self._name}"):
             client: dict[str, Any] = {**given, "error_cb": self._last_error.note}
             self._admin = AdminClient(client)
@@ -83,6 +84,7 @@ class Cluster:
         """Return the topics by name, or why one cannot be described."""
         if not names:
             return {}
+        self._ensure_answer()
         found: dict[str, Topic | SourceError] = {}
         self._admin.poll(0)
         asked = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=REQUEST_SECONDS)
@@ -96,6 +98,15 @@ class Cluster:
             partitions = tuple(Partition(name, one.id) for one in described.partitions)
             found[name] = Topic(name, str(described.topic_id), partitions)
         return found
+
+    def _ensure_answer(self) -> None:
+        """Raise `SourceError` if no broker answers: other requests would only time out."""
+        if self._has_answered:
+            return
+        with self._last_error.explained(f"Kafka at {self._name}: no broker answers"):
+            # Not `list_topics` with a name: a broker may create that topic.
+            self._admin.describe_cluster(request_timeout=REQUEST_SECONDS).result()
+        self._has_answered = True
 
     def find_offsets(
         self, partitions: Sequence[Partition], where: Literal["first", "end"] | datetime
