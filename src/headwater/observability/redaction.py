@@ -10,7 +10,11 @@ _SECRET_WORDS = frozenset(
     {"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey"}
 )
 _SECRET_PAIRS = frozenset(
-    {("access", "key"), ("secret", "key"), ("private", "key"), ("account", "key"), ("api", "key")}
+    {
+        *(("access", "key"), ("secret", "key"), ("private", "key"), ("account", "key"), ("api", "key")),
+        # Of Kafka's Java client: user and password.
+        ("jaas", "config"),
+    }
 )
 # `fs.s3a.aws.credentials.provider`, `oauthTokenFile`, `token_ttl`: about a secret, not one.
 _HARMLESS_ENDINGS = frozenset(

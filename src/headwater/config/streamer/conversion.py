@@ -10,6 +10,8 @@ from headwater.config.file_format import infer_format
 from headwater.config.problems.problem import Data, KeyPath
 from headwater.config.streamer.draft import Draft, LeftOut
 from headwater.config.streamer.jobs import StreamerJob
+from headwater.config.streamer.kafka_settings import CLASSES as TOPICS
+from headwater.config.streamer.kafka_settings import convert_topic
 from headwater.config.streamer.lake_settings import convert_catalogs, convert_lock, convert_spark
 from headwater.config.streamer.rules import OF_OBJECTS, OF_QUEUE, REASONS, REASONS_OF_FLAGS, read_list
 from headwater.config.streamer.schema_settings import convert_schema
@@ -76,6 +78,8 @@ def find_class(job: StreamerJob) -> str:
         return "S3EventsSource"
     if "source.gcs.subscription.id" in keys:
         return "GcsEventsSource"
+    if "source.kafka.topic" in keys:
+        return "JsonKafkaSource"
     if "source.hoodieincr.path" in keys:
         is_google = keys["source.hoodieincr.path"].startswith("gs:")
         return "GcsEventsHoodieIncrSource" if is_google else "S3EventsHoodieIncrSource"
@@ -90,7 +94,7 @@ def _choose_lake(jobs: Sequence[StreamerJob]) -> str:
 
 
 def _name_bucket(draft: Draft, bucket: str | None) -> None:
-    if draft.get(("source", "type")) == "local" or draft.get(("source", "bucket")) is not None:
+    if draft.get(("source", "type")) in ("local", "kafka") or draft.get(("source", "bucket")) is not None:
         return
     if bucket is None:
         raise UsageError(
@@ -167,8 +171,10 @@ def _convert_source(left: SettingsLeft, source: str, table: KeyPath) -> str:
             return f"a lake has one source: {problem}"
         _convert_objects(left, table)
         return ""
+    if source in TOPICS:
+        return convert_topic(left, source, table)
     if source not in _FOLDERS:
-        return "headwater reads objects of a bucket or files of a folder"
+        return "headwater reads objects of a bucket, files of a folder, or topics of Kafka"
     root = left.take("source.dfs.root")
     if root is None:
         return "it names no `source.dfs.root`"

@@ -410,18 +410,18 @@ def test_includes_of_each_other_end(tmp_path: Path) -> None:
 
 def test_jobs_of_other_sources_have_a_reason(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
-    kafka = f"{SUBMIT} --source-class a.JsonKafkaSource --target-table k"
+    other = f"{SUBMIT} --source-class a.JdbcSource --target-table k"
     hdfs = f"{SUBMIT} --source-class a.JsonDFSSource --hoodie-conf hoodie.streamer.source.dfs.root=hdfs:///x"
-    script.write_text(f"{kafka}\n{hdfs}\n")
+    script.write_text(f"{other}\n{hdfs}\n")
     with pytest.raises(UsageError, match="no job writes a table") as caught:
         convert(read_jobs([script]))
-    assert "a.JsonKafkaSource: headwater reads objects" in str(caught.value.hint)
+    assert "a.JdbcSource: headwater reads objects" in str(caught.value.hint)
     assert "cannot watch hdfs:///x" in str(caught.value.hint)
     # Alongside one that can be converted, they are listed.
-    script.write_text(f"{kafka}\n{SUBMIT} {INCREMENTAL} --target-table t\n")
+    script.write_text(f"{other}\n{SUBMIT} {INCREMENTAL} --target-table t\n")
     found = convert(read_jobs([script]), bucket="b")
     assert list(tables_of(found)) == ["t"]
-    assert [left.setting for left in found.left_out] == ["--source-class=a.JsonKafkaSource"]
+    assert [left.setting for left in found.left_out] == ["--source-class=a.JdbcSource"]
 
 
 def test_a_lake_has_one_folder(tmp_path: Path) -> None:
