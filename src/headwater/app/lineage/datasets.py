@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-# These stores have keys and no folders: a key starts without a slash.
-_STORES = frozenset({"s3", "gs", "abfss", "abfs", "wasbs", "wasb"})
+# These stores have keys or topics, and no folders: a name starts without a slash.
+_STORES = frozenset({"s3", "gs", "abfss", "abfs", "wasbs", "wasb", "kafka"})
 _SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
 

@@ -107,7 +107,7 @@ class OffsetPoller:
         while not stop.is_set():
             try:
                 _, errors = self._poll()
-            except SourceUnavailableError as error:
+            except SourceError as error:
                 errors = {"": error}
             for name, failure in errors.items():
                 self._log(name, failure)

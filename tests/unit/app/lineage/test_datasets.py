@@ -15,6 +15,7 @@ from headwater.app.lineage.datasets import name_dataset
         ("s3://lake/bronze/orders/", naming.S3("lake", "bronze/orders")),
         ("gs://lake/orders", naming.GCS("lake", "orders")),
         ("abfss://data@acme.dfs.core.windows.net/orders", naming.ABFSS("data", "acme", "orders")),
+        ("kafka://broker:9092/orders", naming.Kafka("broker", "9092", "orders")),
         ("hdfs://master:8020/lake/orders", naming.HDFS("master", "8020", "/lake/orders")),
         ("/lake/orders", naming.LocalFileSystem("/lake/orders")),
         ("file:///lake/orders", naming.LocalFileSystem("/lake/orders")),
