@@ -30,6 +30,7 @@ BENCHMARKS = (
     "cluster",
     "freshness",
     "freshness_eight",
+    "listing_vs_events",
     "steady",
     "first_commit",
     "mirror_overwrite",
