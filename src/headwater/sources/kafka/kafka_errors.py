@@ -33,17 +33,12 @@ _DENIED_HINT = (
 )
 
 
-def is_absent(error: KafkaError) -> bool:
-    """True if the topic or the partition does not exist."""
-    return error.code() in _ABSENT
-
-
 def explain(error: KafkaError, what: str) -> SourceError:
     """Return the error of a request; `what` is its subject, as the message names it."""
     text = f"{what}: {error.str()}"
     if error.code() in _DENIED:
         return CredentialsError(text, hint=_DENIED_HINT)
-    if is_absent(error):
+    if error.code() in _ABSENT:
         return QueueNotFoundError(text, hint="create the topic, or correct `source.topics`")
     if error.code() == _WRONG_SETTING:
         return SourceError(text, hint="correct `source.options`")

@@ -15,11 +15,12 @@ from headwater.errors import (
     ObjectForbiddenError,
     ObjectTooLargeError,
     ObjectUnavailableError,
+    QueueNotFoundError,
     SourceError,
     SourceUnavailableError,
 )
 from headwater.sources.kafka.cluster import Cluster, Settings, with_credentials
-from headwater.sources.kafka.kafka_errors import END_OF_PARTITION, LastError, explain, is_absent
+from headwater.sources.kafka.kafka_errors import END_OF_PARTITION, LastError, explain
 from headwater.sources.kafka.ranges import OffsetRange, parse_range
 from headwater.sources.log_records import LogRange, LogRecord
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState, ObjectStoreConfig
@@ -29,6 +30,8 @@ _POLL_SECONDS = 1.0
 _MOST_AT_A_TIME = 10_000
 # How long a topic's id is taken from memory.
 _KNOWN_SECONDS = 5.0
+# Each of them reads ahead, of partitions that others may continue.
+_MOST_IDLE = 8
 # librdkafka reads ahead: what a consumer may hold, in kilobytes.
 _READ_AHEAD = "16384"
 _SCHEME = "kafka"
@@ -45,7 +48,7 @@ class KafkaObjectStore:
         self._lock = threading.Lock()
         self._cluster: Cluster | None = None
         self._idle: list[_Reader] = []
-        self._topics: dict[str, tuple[float, str | SourceError]] = {}
+        self._topics: dict[str, tuple[float, str]] = {}
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
         """See `ObjectStore.read`. Raises `ObjectExpiredError` if none of the messages exists any more."""
@@ -74,9 +77,9 @@ class KafkaObjectStore:
         """Return the id of the topic, which is the one that the reference names, if it names one."""
         topic = one.partition.topic
         found = self._find_topic_id(topic)
+        if isinstance(found, QueueNotFoundError):
+            raise ObjectExpiredError(f"{self.uri(ref)}: the topic {topic} was deleted") from found
         if isinstance(found, SourceError):
-            if isinstance(found.__cause__, Exception) and _names_absence(found.__cause__):
-                raise ObjectExpiredError(f"{self.uri(ref)}: the topic {topic} was deleted") from found
             raise found
         if ref.version_id is not None and found != ref.version_id:
             raise ObjectExpiredError(
@@ -112,6 +115,9 @@ class KafkaObjectStore:
             raise
         with self._lock:
             self._idle.append(reader)
+            oldest = self._idle.pop(0) if len(self._idle) > _MOST_IDLE else None
+        if oldest is not None:
+            oldest.close()
 
 
 @dataclass(slots=True)
@@ -221,10 +227,6 @@ class _Reader:
                     hint="check the brokers; it will be tried again",
                 )
             received = self._consumer.consume(_MOST_AT_A_TIME, timeout=_POLL_SECONDS)
-
-
-def _names_absence(cause: BaseException) -> bool:
-    return bool(cause.args) and hasattr(cause.args[0], "code") and is_absent(cause.args[0])
 
 
 def _to_bytes(value: str | bytes | None) -> bytes | None:
