@@ -78,8 +78,12 @@ def test_what_messages_do_not_have_is_an_error(tmp_path: Path, table: dict[str, 
 
 @pytest.mark.parametrize(
     "table",
-    [{"message_columns": "key"}, {"record_key": "id", "changes": {"preset": "kafka"}}],
-    ids=["message_columns", "preset"],
+    [
+        {"message_columns": "key"},
+        {"record_key": "id", "changes": {"preset": "kafka"}},
+        {"options": {"confluent": True}},
+    ],
+    ids=["message_columns", "preset", "confluent"],
 )
 def test_what_only_messages_have_is_an_error_for_files(tmp_path: Path, table: dict[str, Any]) -> None:
     source = {"type": "local", "path": "in", "bootstrap": None, "topics": None}

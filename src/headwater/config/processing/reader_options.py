@@ -52,6 +52,7 @@ _JSON: Mapping[str, Kind] = {
     "allowSingleQuotes": "flag",
     "allowUnquotedControlChars": "flag",
     "allowUnquotedFieldNames": "flag",
+    "confluent": "flag",
     "dropFieldIfAllNull": "flag",
     "inferTimestamp": "flag",
     "prefersDecimal": "flag",

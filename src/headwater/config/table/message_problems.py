@@ -19,6 +19,9 @@ def iter_message_problems(tables: Mapping[str, TableConfig], *, of_messages: boo
 def _iter_objects(table: TableConfig) -> Iterator[Problem]:
     if table.message_columns:
         yield ("message_columns",), "requires a source of `type: kafka`: objects have no such columns"
+    confluent = next((name for name in table.options if name.lower() == "confluent"), None)
+    if table.effective_format in ("json", "json_array") and confluent is not None:
+        yield ("options", confluent), "requires a source of `type: kafka`: files of JSON have no such header"
     if table.changes is not None and table.changes.preset == "kafka":
         yield (
             ("changes", "preset"),

@@ -8,13 +8,15 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from headwater.errors import ObjectError
+from headwater.ingest.formats.binary_records.faults import RecordFaultError
+from headwater.ingest.formats.binary_records.framing import split_header
 from headwater.ingest.formats.json_values import mark_lone_surrogates
 from headwater.ingest.formats.log_options import LogOptions, read_log_options
-from headwater.ingest.formats.markers import EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
+from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Sample, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.sources.log_records import LogRange, LogRecord
@@ -41,6 +43,9 @@ def read_log_lines(
     """Return the records of all messages of a range; `name` is that of the format."""
     log, given = LogRange.decode(source.data), read_log_options(options)
     valued = [record for record in log.records if record.value is not None]
+    bad: list[_Read] = []
+    if name == "json" and options.flag("confluent"):
+        valued, bad = _leave_out_headers(valued)
     if name in _BINARY_FORMATS:
         read = _read_binary(lines_format, source, options, valued)
     elif name == "json" and not options.flag("multiLine") and not options.text("encoding", "charset"):
@@ -50,7 +55,7 @@ def read_log_lines(
         read = (_read_alone(lines_format, source, each, record, target) for record in valued)
     numbered = _Numbered(log)
     blank = 0
-    for found in read:
+    for found in (*bad, *read):
         blank += not found.texts
         rescued = found.rescued or [None] * len(found.texts)
         for text, further in zip(found.texts, rescued, strict=True):
@@ -127,9 +132,21 @@ def _read_json(
         yield _Read(record, (text,) if text else ())
     for record in others:
         # A document may have line ends; in JSON lines, they would end a record.
-        value = _LINE_ENDS.sub(b" ", record.value or b"")
-        one = LogRecord(record.offset, record.millis, record.key, value, record.headers)
+        one = replace(record, value=_LINE_ENDS.sub(b" ", record.value or b""))
         yield _read_alone(lines_format, source, options, one, Target())
+
+
+def _leave_out_headers(records: Iterable[LogRecord]) -> tuple[list[LogRecord], list[_Read]]:
+    """Return the messages without the header of Confluent's serializers, and those that have none."""
+    good, bad = [], []
+    for record in records:
+        try:
+            _, value = split_header(record.value or b"")
+        except RecordFaultError as error:
+            bad.append(_Read(record, (f"{BAD_RECORD}{error}",)))
+        else:
+            good.append(replace(record, value=value))
+    return good, bad
 
 
 def _decode(value: bytes) -> str:

@@ -7,7 +7,7 @@ import pytest
 from headwater.config.table import TableConfig
 from headwater.ingest.formats import read_lines, sample_lines
 from headwater.ingest.formats.log_options import LogOptions, build_log_options
-from headwater.ingest.formats.markers import EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
+from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.sources.log_records import LogRange, LogRecord
@@ -54,6 +54,13 @@ def test_further_documents_of_a_message_are_records_with_numbers_of_their_own() 
     lines = read(build('[{"n": 1}, {"n": 2}]', '{"n": 3}', '{"n": 4}{"n": 5}'))
     found = dict(zip(lines.row_numbers, [json.loads(text)["n"] for text in lines.texts], strict=True))
     assert found == {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}
+
+
+def test_the_header_of_confluents_serializer_is_left_out() -> None:
+    lines = read(build(b'\x00\x00\x00\x00\x07{"n": 1}', '{"n": 2}'), confluent="true")
+    by_number = dict(zip(lines.row_numbers, lines.texts, strict=True))
+    assert by_number[1] == '{"n": 1}'
+    assert by_number[2].startswith(f"{BAD_RECORD}no header of Confluent's serializers")
 
 
 def test_bytes_that_are_no_text_are_one_bad_record() -> None:
