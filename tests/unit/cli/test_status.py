@@ -62,6 +62,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "failure": "",
             "skipped": [],
             "sets": None,
+            "inputs": [],
         }
     }
 

@@ -34,8 +34,8 @@ class JoinKey:
 
     def describe(self) -> str:
         """Return an SQL expression that has the value of the row's group."""
-        columns = sorted(min(self.carriers, key=lambda found: (len(found), sorted(found))))
-        shown = ", ".join(f"{table}.{name}" for table, name in columns)
+        columns: Columns = min(self.carriers, key=lambda carrier: (len(carrier), sorted(carrier)))
+        shown = ", ".join(f"{table}.{name}" for table, name in sorted(columns))
         return shown if len(columns) == 1 else f"coalesce({shown})"
 
 
