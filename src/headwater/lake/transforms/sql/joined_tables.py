@@ -51,7 +51,7 @@ def check_tables(text: str, names: Sequence[str]) -> None:
     read = {
         table.name.lower(): table.name
         for table in query.find_all(exp.Table)
-        if not table.db and isinstance(table.this, exp.Identifier)
+        if not table.db and isinstance(table.this, exp.Identifier) and not table.find_ancestor(exp.Hint)
     }
     known = {name.lower() for name in names}
     if hidden := sorted(own & known):
@@ -162,12 +162,13 @@ def _iter_sources(query: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
     if first is None:
         raise _refuse("a SELECT without FROM has the same rows for all groups")
     names: set[str] = set()
-    for source in (first.this, *(join.this for join in query.args.get("joins") or ())):
+    for at, source in enumerate((first.this, *(join.this for join in query.args.get("joins") or ()))):
         alias = source.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             raise _refuse(f"{_show(source)} renames columns; rename them in a SELECT")
-        name = source.alias_or_name.lower()
-        if not name or name in names:
+        # No column can name a query without an alias.
+        name = source.alias_or_name.lower() or f"#{at}"
+        if name in names:
             raise _refuse(f"{_show(source)} requires a name of its own, such as `... AS other`")
         names.add(name)
         yield name, source
