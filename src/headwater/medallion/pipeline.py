@@ -224,13 +224,14 @@ class DerivedPipeline:
     def _derive_all(self, plan: BatchPlan, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
         """Derive all rows, and return them with all stored rows."""
         states, keys = InputStates(self.name, self._inputs, plan.as_of), self._config.effective_group_key
+        if keys:
+            states.check_columns()
         if self._config.effective_refresh == "changes":
             new = self._derive(states.frames[INPUT_VIEW])
         else:
             new = self._derive_complete(states.frames)
         new = self._persist(new)
         if keys:
-            states.check_columns()
             self._check_groups(new, states.list_groups(keys))
         self._check_keys(new)
         states.check_complete()

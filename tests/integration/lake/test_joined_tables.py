@@ -115,4 +115,4 @@ def check_other_commands(folder: Path) -> None:
     assert {("orders", "customer_totals"), ("customers", "customer_totals")} <= edges
     assert "from: [orders, customers]" in run_command("config", "check", folder=folder).expect(0).stdout
     refused = run_command("transform", "customer_totals", folder=folder).expect(2)
-    assert "is built from table '[orders, customers]'" in refused.stderr
+    assert "is built from table 'orders' and 'customers'" in refused.stderr

@@ -220,3 +220,6 @@ def test_group_columns_are_checked_in_each_source(spark: SparkSession, tmp_path:
         ConfigError, match="'customer_id' of 'orders' is bigint, and column 'id' of 'customers' is str"
     ):
         lake.flow()
+    lake.change("totals", transform=[{"sql": TOTALS.replace("c.id", "c.key")}])
+    with pytest.raises(ConfigError, match="no column 'key' in 'customers'"):
+        lake.follow("totals")

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, ValidationInfo
 
 from headwater.config.file_paths import resolve_path
-from headwater.config.section import Section
+from headwater.config.section import Section, SectionError
 
 _SCHEME = re.compile(r"s3n?://")
 
@@ -33,12 +33,25 @@ Source = str | OutsideTable
 def read_sources(value: object, info: ValidationInfo) -> object:
     """Return `from` with Hadoop's scheme or an absolute path in each `{hudi: ADDRESS}`.
 
-    A single one without a name becomes its address.
+    A single one without a name becomes its address. Raises `SectionError` for values that are no sources.
     """
     if isinstance(value, list | tuple):
+        problems = [((at,), _describe(entry)) for at, entry in enumerate(value) if not _is_source(entry)]
+        if problems:
+            raise SectionError(problems)
         return tuple(_read_outside_table(entry, info) for entry in value)
+    if value is not None and not _is_source(value):
+        raise SectionError([((), f"{_describe(value)}, or a list of them")])
     found = _read_outside_table(value, info)
     return found.hudi if isinstance(found, OutsideTable) and found.as_ is None else found
+
+
+def _is_source(value: object) -> bool:
+    return isinstance(value, str | Mapping | OutsideTable)
+
+
+def _describe(value: object) -> str:
+    return f"{value!r} is not allowed. Allowed: the name of a table, {{hudi: ADDRESS}}"
 
 
 def _read_outside_table(value: object, info: ValidationInfo) -> object:
