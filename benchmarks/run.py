@@ -49,6 +49,7 @@ BENCHMARKS = (
     "archived_commits",
     "commit_floor",
     "incremental_read",
+    "joined_tables",
     "cdc_read",
     "sql_no_jvm",
     "operations",

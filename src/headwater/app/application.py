@@ -300,14 +300,17 @@ class App:
         return [self.build_pipeline(name) for name in only or self.settings.object_tables]
 
     def build_derived_pipeline(self, name: str) -> DerivedPipeline:
-        """Build the pipeline of one table derived from another one. Raises `ConfigError`."""
+        """Build the pipeline of one table derived from other ones.
+
+        Raises `ConfigError`, and `TransformError` for SQL that cannot be recomputed by group.
+        """
         lake = self.settings.lake
         table = Table(self.spark, table_path(lake, name))
         config = self.find_config(name)
         return DerivedPipeline(
             name,
             config,
-            source=Table(self.spark, find_source_path(lake, config.from_ or "")),
+            sources={source: Table(self.spark, find_source_path(lake, source)) for source in config.sources},
             table=table,
             transforms=TransformsAndChecks(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)

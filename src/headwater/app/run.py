@@ -271,7 +271,7 @@ class Run:
             self._note_failure,
             on_busy=capture.note_busy if capture else lambda *_: None,
             schedule=Schedule(
-                follows={name: table.from_ for name, table in app.settings.tables.items() if table.from_},
+                follows={name: table.sources for name, table in app.settings.derived_tables.items()},
                 intervals={name: table.min_sync_interval for name, table in app.settings.tables.items()},
             ),
         )

@@ -52,7 +52,7 @@ def build_scope(settings: Settings, name: str) -> Scope:
         raise UsageError(f"no table {name!r}", hint=f"configured tables: {', '.join(settings.tables)}")
     if table.from_ is not None:
         raise UsageError(
-            f"table {name!r} is built from table {table.from_!r}, not from objects",
+            f"table {name!r} is built from table {' and '.join(map(repr, table.sources))}, not from objects",
             hint=f"tables built from objects: {', '.join(settings.object_tables)}",
         )
     scope = _build_path_scope(settings, table)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
-from headwater.app.lineage.following import Following, read_following
+from headwater.app.lineage.following import Following, InputLag, read_following
 from headwater.app.scope import build_scope, build_sets, source_bucket
 from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
+from headwater.config.table import TableConfig
 from headwater.errors import SourceError
 from headwater.ingest.ledger.starts import STARTS_KEY, parse_starts
 from headwater.ingest.planning.outcome import CHECKPOINT
@@ -76,10 +77,10 @@ class TableStatus:
     table, None before the first commit.
 
     `lag_events` are events of the table's keys behind the checkpoint; `lag_seconds` is the age of the oldest
-    of them, 0 when there is none. For a derived table, `follows` names its source, and `checkpoint` is when
-    the last consumed commit of that source completed. `lag_commits` counts the later ones. `failure` is the
-    current batch error in an active run. `skipped` are events before the checkpoint. `sets` is None for a
-    table without sets of files.
+    of them, 0 when there is none. For a derived table, `follows` names its sources, and `checkpoint` is when
+    the last consumed commit completed, of the source for which that was the earliest. `lag_commits` counts
+    the later ones of all sources, which `inputs` lists. `failure` is the current batch error in an active
+    run. `skipped` are events before the checkpoint. `sets` is None for a table without sets of files.
     """
 
     rows: int
@@ -93,6 +94,7 @@ class TableStatus:
     failure: str = ""
     sets: SetStatus | None = None
     skipped: tuple[SkippedEvents, ...] = ()
+    inputs: tuple[InputLag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +208,8 @@ class StatusReader:
         config = self._settings.tables.get(name)
         lake = self._settings.lake
         table = SnapshotReader(table_path(lake, name), self._options)
-        if config is not None and config.from_ is not None:
-            source = SnapshotReader(find_source_path(lake, config.from_), self._options)
-            return self._measure_following(read_following(config.from_, source, table))
+        if config is not None and config.sources:
+            return self._measure_following(self._read_following(config, table))
         scope = build_scope(self._settings, name)
         events = SnapshotReader(events_path(lake), self._options)
         found = events if events.exists() else None
@@ -217,8 +218,8 @@ class StatusReader:
 
     def _read_table(self, name: str, events: SnapshotReader | None) -> TableStatus:
         config = self._settings.tables.get(name)
-        if config is not None and config.from_ is not None:
-            return self._read_derived(name, config.from_)
+        if config is not None and config.sources:
+            return self._read_derived(name, config)
         scope = build_scope(self._settings, name)
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
@@ -276,12 +277,18 @@ class StatusReader:
     def _measure_age(self, oldest: datetime | None) -> float:
         return max(0.0, (self._now - oldest).total_seconds()) if oldest else 0.0
 
-    def _read_derived(self, name: str, source: str) -> TableStatus:
+    def _read_following(self, config: TableConfig, reader: SnapshotReader) -> Following:
         lake = self._settings.lake
-        reader = SnapshotReader(table_path(lake, name), self._options)
+        sources = {
+            source: SnapshotReader(find_source_path(lake, source), self._options) for source in config.sources
+        }
+        return read_following(sources, reader)
+
+    def _read_derived(self, name: str, config: TableConfig) -> TableStatus:
+        reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
         exists = reader.exists()
         names = reader.commit_names if exists else []
-        found = read_following(source, SnapshotReader(find_source_path(lake, source), self._options), reader)
+        found = self._read_following(config, reader)
         return TableStatus(
             rows=reader.count_rows() if exists else 0,
             commits=len(names),
@@ -289,8 +296,9 @@ class StatusReader:
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=0,
             lag_seconds=self._measure_following(found).seconds,
-            follows=source,
+            follows=found.source,
             lag_commits=found.behind,
+            inputs=found.inputs,
         )
 
     def _read_reconcile(self) -> ReconcilePass | None:

@@ -51,7 +51,7 @@ def render_tables(settings: "Settings") -> None:
         [
             (name, table.effective_mode, table.effective_format, ", ".join(table.path))
             if table.from_ is None
-            else (name, f"refresh: {table.effective_refresh}", "", f"from: {table.from_}")
+            else (name, f"refresh: {table.effective_refresh}", "", f"from: {table.from_text}")
             for name, table in settings.tables.items()
         ],
     )

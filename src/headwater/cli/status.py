@@ -78,6 +78,9 @@ def render_status(found: "Status") -> None:
             render_text(f"sets        {name}: {table.sets.applied or 'none'} is in the table")
             for folder, why in table.sets.open.items():
                 render_text(f"open set    {name}: {folder}: {why}")
+        missing = [found.source for found in table.inputs if not found.has_commits]
+        if len(table.inputs) > 1 and missing:
+            render_text(f"waiting     {name}: {', '.join(missing)} has no commit yet")
         for skipped in table.skipped:
             since = f"from {_format_time(skipped.after)} to" if skipped.after else "up to"
             render_text(f"skipped     {name}: events committed {since} {_format_time(skipped.until)}")
@@ -114,7 +117,9 @@ def _describe_state(state: "PartState") -> str:
 
 
 def _describe_lag(table: "TableStatus") -> str | int:
-    return table.lag_events if table.follows is None else f"{table.lag_commits:,} commits of {table.follows}"
+    if table.follows is None:
+        return table.lag_events
+    return ", ".join(f"{found.behind:,} commits of {found.source}" for found in table.inputs)
 
 
 def _format_queue(queue: "QueueStatus") -> str:

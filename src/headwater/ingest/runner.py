@@ -1,6 +1,6 @@
 """Runs the pipelines of all tables concurrently: one thread and one fair pool each.
 
-A pipeline waits for commits to its input: the events table, or the table that its own is built from.
+A pipeline waits for commits to its input: the events table, or the tables that its own is built from.
 """
 
 import logging
@@ -78,12 +78,12 @@ class Pipeline(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When tables run. `follows` names the table that a table is built from: it is drained when the other's
-    pipeline, if there is one, has ended. `intervals` are the seconds between the starts of two batches of a
-    table, 0 for those not named; a backlog and the end of a run do not wait.
+    """When tables run. `follows` names the tables that a table is built from: it is drained when all of their
+    pipelines have ended. `intervals` are the seconds between the starts of two batches of a table, 0 for
+    those not named; a backlog and the end of a run do not wait.
     """
 
-    follows: Mapping[str, str] = field(default_factory=dict)
+    follows: Mapping[str, Sequence[str]] = field(default_factory=dict)
     intervals: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -110,7 +110,6 @@ class Runner:
         self._on_batch = on_batch
         self._on_failure = on_failure
         self._on_busy = on_busy
-        self._follows = schedule.follows
         self._intervals = schedule.intervals
         self._due: dict[str, float] = {}
         self._busy: set[str] = set()
@@ -119,8 +118,13 @@ class Runner:
         self._drained = threading.Event()
         self._threads: list[threading.Thread] = []
         self._turns = Turns(self._count_cores)
-        self._signals = {pipeline.name: CommitSignal() for pipeline in pipelines}
         self._ended = {pipeline.name: threading.Event() for pipeline in pipelines}
+        # Of other tables, no pipeline here commits.
+        self._follows = {
+            name: [source for source in sources if source in self._ended]
+            for name, sources in schedule.follows.items()
+        }
+        self._signals = {name: CommitSignal() for name, sources in self._follows.items() if sources}
         self._began: dict[str, float] = {}
         self.failures: dict[str, HeadwaterError] = {}
         self._parts: dict[str, Part] = {}
@@ -181,7 +185,7 @@ class Runner:
             self._on_failure(name, error)
         finally:
             self._ended[pipeline.name].set()
-            self._signals[pipeline.name].wake()
+            self._wake_followers(pipeline.name)
 
     def _build_retrying(self, pipeline: Pipeline) -> Retrying:
         def report(state: RetryCallState) -> None:
@@ -215,11 +219,16 @@ class Runner:
 
     def _is_drained(self, name: str) -> bool:
         """True if no further events will come."""
-        source = self._ended.get(self._follows.get(name, ""))
-        return self._drained.is_set() and (source is None or source.is_set())
+        sources = self._follows.get(name, ())
+        return self._drained.is_set() and all(self._ended[source].is_set() for source in sources)
+
+    def _wake_followers(self, name: str) -> None:
+        for follower, signal in self._signals.items():
+            if name in self._follows[follower]:
+                signal.wake()
 
     def _run_batches(self, pipeline: Pipeline, state: RetryCallState) -> None:
-        signal = self._signals.get(self._follows.get(pipeline.name, ""), self._events)
+        signal = self._signals.get(pipeline.name, self._events)
         while not self._stop.is_set():
             self._wait_until_due(pipeline.name, signal)
             drained = self._is_drained(pipeline.name)
@@ -236,7 +245,7 @@ class Runner:
                     interval = self._intervals.get(pipeline.name, 0)
                     self._due[pipeline.name] = self._began[pipeline.name] + interval
                 if result.committed:
-                    self._signals[pipeline.name].wake()
+                    self._wake_followers(pipeline.name)
                 self._on_batch(result)
             elif drained:
                 break

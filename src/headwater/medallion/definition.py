@@ -12,14 +12,15 @@ from headwater.lake.transforms.sql.file import read_sql_file
 
 
 def build_definition(config: TableConfig) -> str:
-    """Return a hash of the source, the refresh mode, and the transforms with the files they reference.
+    """Return a hash of the sources, the refresh mode, and the transforms with the files they reference.
 
     Excludes imports of Python functions and the salt of `hash`. Raises `ConfigError` for missing files and
     functions.
     """
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in config.transform]
     groups = [config.effective_group_key] if config.effective_group_key else []
-    made_by = [config.from_, config.effective_refresh, *groups, steps, *_iter_files(config)]
+    made_of = dict(config.inputs) if config.is_joined else config.sources[0]
+    made_by = [made_of, config.effective_refresh, *groups, steps, *_iter_files(config)]
     return blake2b(json.dumps(made_by, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 

@@ -75,7 +75,8 @@ def find_changed_groups(source: Table, before: Before, upto: str, keys: Sequence
     )
     changed = then.join(now.select(_KEY, _NUMBER), on=[_KEY, _NUMBER], how="left_anti")
     # A column that was added since was null in all rows.
-    held = (quote(name) if name in then.columns else F.lit(None).alias(name) for name in keys)
+    known = {name.lower() for name in then.columns}
+    held = (quote(name) if name.lower() in known else F.lit(None).alias(name) for name in keys)
     return written.unionByName(changed.select(*held)).distinct()
 
 
@@ -90,8 +91,9 @@ def take_groups(
 
 def check_group_columns(table: str, rows: DataFrame, keys: Sequence[str], whose: str) -> None:
     """Raise `ConfigError` for a key that is not a column."""
+    known = {name.lower() for name in rows.columns}
     for name in keys:
-        if name not in rows.columns:
+        if name.lower() not in known:
             shown = ", ".join(
                 column for column in rows.columns if not column.startswith(("_hoodie_", "_headwater_"))
             )
@@ -105,10 +107,9 @@ def check_stays_in_groups(table: str, new: DataFrame, groups: DataFrame, keys: S
 
     Such a group does not depend on its own rows alone.
     """
-    found = take_groups(new, groups, keys, "left_anti").limit(1).collect()
-    if found:
-        row = found[0].asDict()
-        shown = ", ".join(f"{name} = {row[name]}" for name in keys)
+    outside = take_groups(new, groups, keys, "left_anti").select(*(quote(name).alias(name) for name in keys))
+    if found := outside.limit(1).collect():
+        shown = ", ".join(f"{name} = {found[0][name]}" for name in keys)
         raise TransformError(
             f"table {table}: the transforms produced a row with {shown}, which no source row has",
             hint="transforms must not change the columns of `group_key`; otherwise set `refresh: full`",

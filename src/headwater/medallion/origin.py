@@ -1,5 +1,7 @@
 """Derives rows from a source table and tracks the source row of each."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -36,9 +38,16 @@ def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: boo
     return rows.withColumn(SOURCE_ROW, F.row_number().over(of_one))
 
 
-def derive_complete(table: str, source: DataFrame, chain: Chain) -> DataFrame:
-    """Apply a chain to all source rows at once, lazily; it may aggregate. Raises `TransformError`."""
-    rows = make_storable(chain.apply(_drop_own(source), None))
+def derive_complete(table: str, sources: Mapping[str, DataFrame], chain: Chain) -> DataFrame:
+    """Apply a chain to all source rows at once, lazily; it may aggregate. Raises `TransformError`.
+
+    The first transform joins several sources, by the names that it reads them by.
+    """
+    frames = {name: _drop_own(source) for name, source in sources.items()}
+    if len(frames) > 1:
+        rows = make_storable(chain.join(frames))
+    else:
+        rows = make_storable(chain.apply(next(iter(frames.values())), None))
     check_storable(table, rows, [])
     return rows
 

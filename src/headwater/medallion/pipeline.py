@@ -1,15 +1,17 @@
-"""The pipeline of one derived table: reads source changes, derives rows, commits them with the checkpoint."""
+"""The pipeline of one derived table: reads changes of its sources, derives rows, commits them with the
+checkpoint."""
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headwater.config.processing.transform import INPUT_VIEW
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
 from headwater.config.table.outside import is_outside
@@ -26,19 +28,20 @@ from headwater.lake.logical_types.columns import check_convertible, convert_fram
 from headwater.lake.options import DELETED
 from headwater.lake.queries.change_plan import ChangePlan, plan_changes
 from headwater.lake.table import Table
+from headwater.lake.timeline import Timeline
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.columns import quote
+from headwater.medallion.batch_plan import BatchPlan
 from headwater.medallion.definition import build_definition
-from headwater.medallion.follow_state import FollowState, parse_follow_state
+from headwater.medallion.follow_state import FollowState, parse_follow_state, write_watermarks
 from headwater.medallion.groups import (
     Before,
     check_before,
     check_group_columns,
     check_stays_in_groups,
-    find_before,
-    find_changed_groups,
     take_groups,
 )
+from headwater.medallion.inputs import InputStates, build_inputs, find_befores, find_groups
 from headwater.medallion.origin import build_key, derive_complete, derive_rows
 from headwater.observability.crash_points import crash_point
 from headwater.observability.tracing.traces import span
@@ -55,51 +58,49 @@ class TransformsAndChecks:
 
 
 class DerivedPipeline:
-    """Keeps a derived table in sync with its source. Used by one thread.
+    """Keeps a derived table in sync with its sources. Used by one thread.
 
-    Construction raises `ConfigError` for missing files and functions.
+    `sources` are the source tables by their names or addresses. Construction raises `ConfigError` for missing
+    files and functions, and `TransformError` for SQL that cannot be recomputed by group.
     """
 
     def __init__(
-        self, name: str, config: TableConfig, *, source: Table, table: Table, transforms: TransformsAndChecks
+        self,
+        name: str,
+        config: TableConfig,
+        *,
+        sources: Mapping[str, Table],
+        table: Table,
+        transforms: TransformsAndChecks,
     ) -> None:
         self.name = name
         self._config = config
-        self._source = source
+        self._inputs = build_inputs(config, sources)
         self._table = table
         self._transforms = transforms
         self._writer = TableWriter(name, config, table)
         self._definition = build_definition(config)
         self._types = list_column_types(config)
         self._state: FollowState | None = None
+        self._waits_for: list[str] = []
         self._warnings: list[str] = []
         self._persisted: list[DataFrame] = []
 
     def run_batch(self) -> BatchResult | None:
-        """Process all commits of the source since the checkpoint; None if there are none.
+        """Process all commits of the sources since the checkpoint; None if there are none.
 
-        Raises `LakeError`, `BacklogError`, `TransformError`, `CheckFailedError` and `ConfigError`. The
-        checkpoint then stays unchanged, and the next call retries the batch.
+        None also while a source has no commit: its columns are unknown. Raises `LakeError`, `BacklogError`,
+        `TransformError`, `CheckFailedError` and `ConfigError`. The checkpoint then stays unchanged, and the
+        next call retries the batch.
         """
         started = time.monotonic()
-        timeline = self._source.load_timeline()
-        if not timeline.exists():
-            self._ensure_source()
-        if not timeline.has_commits():
+        timelines = self._load_timelines()
+        if timelines is None:
             return None
-        state = self.load_state()
-        plan = plan_changes(
-            timeline.commits,
-            state.as_of,
-            is_same_selection=not state.as_of or state.definition == self._definition,
-            count_deletes=timeline.count_deletes,
-            has_archived=timeline.has_archived,
-        )
+        plan = self._plan(timelines)
         if plan.kind == "nothing":
             return None
         self._writer.check_backlog()
-        if plan.kind == "all" and state.as_of:
-            _log.info("table %s: reading all of %s: %s", self.name, self._config.from_, plan.reason)
         try:
             with (
                 _retried_when_cleaned(self.name),
@@ -111,13 +112,39 @@ class DerivedPipeline:
                 self._persisted.pop().unpersist()
         return replace(result, seconds=time.monotonic() - started)
 
-    def _ensure_source(self) -> None:
-        source = self._config.from_ or ""
-        if is_outside(source):
-            raise LakeError(
-                f"table {self.name}: there is no Hudi table at {source}",
-                hint="correct `from: {hudi: ...}`: the address of the folder that contains `.hoodie`",
-            )
+    def _load_timelines(self) -> dict[str, Timeline] | None:
+        """Load the timelines by source; None while one of them has no commit."""
+        found = {each.source: each.table.load_timeline() for each in self._inputs}
+        for source, timeline in found.items():
+            if is_outside(source) and not timeline.exists():
+                raise LakeError(
+                    f"table {self.name}: there is no Hudi table at {source}",
+                    hint="correct `from: {hudi: ...}`: the address of the folder that contains `.hoodie`",
+                )
+        waits_for = [source for source, timeline in found.items() if not timeline.has_commits()]
+        if waits_for != self._waits_for and len(found) > 1 and waits_for:
+            _log.info("table %s: waiting for the first commit of %s", self.name, ", ".join(waits_for))
+        self._waits_for = waits_for
+        return None if waits_for else found
+
+    def _plan(self, timelines: Mapping[str, Timeline]) -> BatchPlan:
+        state = self.load_state()
+        plan = BatchPlan(
+            {
+                source: plan_changes(
+                    timeline.commits,
+                    state.as_of.get(source, ""),
+                    is_same_selection=not state.as_of or state.definition == self._definition,
+                    count_deletes=timeline.count_deletes,
+                    has_archived=timeline.has_archived,
+                )
+                for source, timeline in timelines.items()
+            }
+        )
+        for source, of_source in plan.by_source.items():
+            if of_source.kind == "all" and state.as_of:
+                _log.info("table %s: reading all of %s: %s", self.name, source, of_source.reason)
+        return plan
 
     def save_checkpoint(self) -> bool:
         """Return False: each batch commits its own checkpoint."""
@@ -137,7 +164,8 @@ class DerivedPipeline:
                     f"table {self.name}: the existing table was not built from another table",
                     hint="configure a table with another name: a refresh would remove the existing rows",
                 )
-            state, buckets = parse_follow_state(found), describe_buckets(self._config.index)
+            sources = [each.source for each in self._inputs]
+            state, buckets = parse_follow_state(found, sources), describe_buckets(self._config.index)
             if found is not None and state.buckets != buckets:
                 raise TableMismatchError(
                     f"table {self.name}: its rows were written with {state.buckets or 'no bucket index'}, "
@@ -148,14 +176,14 @@ class DerivedPipeline:
             self._state = replace(state, buckets=buckets)
         return self._state
 
-    def _apply(self, plan: ChangePlan) -> BatchResult:
+    def _apply(self, plan: BatchPlan) -> BatchResult:
         stored = self._table.read() if self._table.load_timeline().has_commits() else None
         with span("derive rows", reads=plan.kind):
             new, old = self._derive_new(plan, stored)
             self._judge(new)
             changes = self._persist(build_difference(new, old, self._writer.identity))
             counts = {row["deleted"]: row["count"] for row in _count_by_fate(changes)}
-        state = replace(self.load_state(), as_of=plan.upto, definition=self._definition)
+        state = replace(self.load_state(), as_of=plan.as_of, definition=self._definition)
         # Until the commit is confirmed, the cached state may differ from the table's.
         self._state = None
         crash_point("before_derived_commit")
@@ -171,7 +199,7 @@ class DerivedPipeline:
         warnings, self._warnings = tuple(self._warnings), []
         return BatchResult(
             table=self.name,
-            end=plan.upto,
+            end=write_watermarks(plan.as_of),
             objects=Counter(),
             skipped=Counter(),
             rows=counts.get(False, 0),
@@ -181,49 +209,51 @@ class DerivedPipeline:
             warnings=warnings,
         )
 
-    def _derive_new(self, plan: ChangePlan, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
+    def _derive_new(self, plan: BatchPlan, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
         refresh = self._config.effective_refresh
         if plan.kind == "all" or refresh == "full":
-            return self._derive_all(stored)
+            return self._derive_all(plan, stored)
         if refresh == "changes":
-            return self._derive_changed(plan, stored)
-        before = find_before(self._source, plan.after)
-        if before is None:
-            _log.info(
-                "table %s: reading all of %s: the changed groups are unknown",
-                self.name,
-                self._config.from_,
-            )
-            return self._derive_all(stored)
-        return self._derive_groups(plan, before, stored)
+            (of_source,) = plan.by_source.values()
+            return self._derive_changed(of_source, stored)
+        befores = find_befores(self.name, self._inputs, plan.changed)
+        if befores is None:
+            return self._derive_all(plan, stored)
+        return self._derive_groups(plan, befores, stored)
 
-    def _derive_all(self, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
+    def _derive_all(self, plan: BatchPlan, stored: DataFrame | None) -> tuple[DataFrame, DataFrame | None]:
         """Derive all rows, and return them with all stored rows."""
-        source = self._source.read()
+        states, keys = InputStates(self.name, self._inputs, plan.as_of), self._config.effective_group_key
+        if keys:
+            states.check_columns()
         if self._config.effective_refresh == "changes":
-            new = self._derive(source)
+            new = self._derive(states.frames[INPUT_VIEW])
         else:
-            new = self._derive_complete(source)
+            new = self._derive_complete(states.frames)
         new = self._persist(new)
-        if self._config.effective_group_key:
-            self._check_groups(new, source, source)
+        if keys:
+            self._check_groups(new, states.list_groups(keys))
         self._check_keys(new)
+        states.check_complete()
         return new, stored
 
     def _derive_groups(
-        self, plan: ChangePlan, before: Before, stored: DataFrame | None
+        self, plan: BatchPlan, befores: Mapping[str, Before], stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
         """Derive the rows of changed groups, and return them with the stored rows of these groups."""
-        source, keys = self._source.read(), self._config.effective_group_key
-        check_group_columns(self.name, source, keys, f"{self._config.from_!r}")
-        groups = self._persist(find_changed_groups(self._source, before, plan.upto, keys))
+        states, keys = InputStates(self.name, self._inputs, plan.as_of), self._config.effective_group_key
+        states.check_columns()
+        groups = self._persist(find_groups(self._inputs, befores, plan.changed, keys))
         # Read now, so that the next check proves that the files still existed during the read.
         count = groups.count()
         _log.debug("table %s: %d groups changed", self.name, count)
-        check_before(self.name, self._source, before)
-        new = self._persist(self._derive_complete(take_groups(source, groups, keys, "left_semi")))
-        self._check_groups(new, source, groups)
+        for each in self._inputs:
+            if each.source in befores:
+                check_before(self.name, each.table, befores[each.source])
+        new = self._persist(self._derive_complete(states.restrict(groups)))
+        self._check_groups(new, groups)
         self._check_keys(new)
+        states.check_complete()
         if stored is None:
             return new, None
         if not set(keys) <= set(self._config.record_key):
@@ -231,9 +261,8 @@ class DerivedPipeline:
             self._check_claims(new, take_groups(stored, groups, keys, "left_anti"))
         return new, take_groups(stored, groups, keys, "left_semi")
 
-    def _check_groups(self, new: DataFrame, source: DataFrame, groups: DataFrame) -> None:
-        keys, origin = self._config.effective_group_key, self._config.from_
-        check_group_columns(self.name, source, keys, f"{origin!r}")
+    def _check_groups(self, new: DataFrame, groups: DataFrame) -> None:
+        keys, origin = self._config.effective_group_key, self._config.from_text
         check_group_columns(self.name, new, keys, f"the rows derived from {origin!r}")
         check_stays_in_groups(self.name, new, groups, keys)
 
@@ -241,11 +270,12 @@ class DerivedPipeline:
         self, plan: ChangePlan, stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
         """Derive the rows of changed source rows, and return them with the stored rows that they replace."""
-        changed = self._source.read_commits(plan.after, plan.upto)
+        (source,) = (each.table for each in self._inputs)
+        changed = source.read_commits(plan.after, plan.upto)
         new = self._persist(self._derive(changed))
         touched = changed.select(build_key().alias(SOURCE_KEY))
         if plan.has_deletes and stored is not None:
-            present = self._source.read().select(build_key().alias(SOURCE_KEY))
+            present = source.read().select(build_key().alias(SOURCE_KEY))
             known = stored.select(SOURCE_KEY).distinct()
             touched = touched.unionByName(known.join(present, on=SOURCE_KEY, how="left_anti"))
         touched = self._persist(touched.distinct())
@@ -259,8 +289,8 @@ class DerivedPipeline:
         is_numbered = not self._config.record_key
         return self._convert(derive_rows(self.name, source, self._transforms.chain, is_numbered=is_numbered))
 
-    def _derive_complete(self, source: DataFrame) -> DataFrame:
-        return self._convert(derive_complete(self.name, source, self._transforms.chain))
+    def _derive_complete(self, sources: Mapping[str, DataFrame]) -> DataFrame:
+        return self._convert(derive_complete(self.name, sources, self._transforms.chain))
 
     def _convert(self, new: DataFrame) -> DataFrame:
         check_convertible(self.name, new.schema, self._types)
@@ -302,7 +332,7 @@ class DerivedPipeline:
                 if name not in new.columns:
                     raise ConfigError(
                         f"tables.{self.name}.{key}: no column {name!r} in the rows derived from "
-                        f"{self._config.from_!r}",
+                        f"{self._config.from_text!r}",
                         hint=f"columns: {shown}",
                     )
 

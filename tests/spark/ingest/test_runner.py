@@ -137,6 +137,50 @@ def test_one_that_stays_is_given_up_as_a_failure(spark) -> None:
     assert runner.failures["orders"].exit_code == 1
 
 
+class SourcePipeline(BrokenPipeline):
+    """Has one batch of a second when it is released, and ends when it is drained."""
+
+    def __init__(self, name: str, seen: list[str]) -> None:
+        super().__init__(0, UNFORESEEN)
+        self.name = name
+        self.released = threading.Event()
+        self._seen = seen
+
+    def run_batch(self) -> BatchResult | None:
+        if self.name not in self._seen and self.released.is_set():
+            time.sleep(1)
+            self._seen.append(self.name)
+            return BatchResult(self.name, "1", Counter(), Counter(), committed=True)
+        return None
+
+
+def test_a_table_of_several_ends_after_the_last_of_them(spark: SparkSession) -> None:
+    seen: list[str] = []
+    sources = [SourcePipeline("orders", seen), SourcePipeline("customers", seen)]
+
+    class Follower(BrokenPipeline):
+        name = "joined"
+
+        def run_batch(self) -> BatchResult | None:
+            new = [name for name in ("orders", "customers") if name in seen and f"{name} joined" not in seen]
+            seen.extend(f"{name} joined" for name in new)
+            return BatchResult(self.name, "1", Counter(), Counter()) if new else None
+
+    schedule = Schedule(follows={"joined": ("orders", "customers", "s3a://other/table")})
+    pipelines = [Follower(0, UNFORESEEN), *sources]
+    events = CommitSignal()
+    runner = Runner(spark, events, pipelines, lambda _: None, lambda *_: None, schedule=schedule)
+    runner.start()
+    sources[0].released.set()
+    events.wake()
+    # A commit of either wakes it, before it reads the timelines again because of other processes.
+    wait_until(lambda: "orders joined" in seen, "the first source", CommitSignal.external_seconds - 1)
+    sources[1].released.set()
+    runner.finish()
+    assert seen == ["orders", "orders joined", "customers", "customers joined"]
+    assert runner.failures == {}
+
+
 @pytest.mark.parametrize("interval", [0, 3_600])
 def test_batches_keep_their_interval_unless_there_is_a_backlog_or_the_run_ends(
     spark, interval: float

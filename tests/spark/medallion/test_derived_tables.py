@@ -173,7 +173,7 @@ def test_while_running_a_table_follows_each_commit_of_the_other(spark: SparkSess
         [lake.app.build_derived_pipeline("paid"), lake.app.build_pipeline("orders")],
         lambda result: done.append((result.table, result.rows)),
         lambda *_: None,
-        schedule=Schedule(follows={"paid": "orders"}),
+        schedule=Schedule(follows={"paid": ("orders",)}),
     )
     runner.start()
     lake.put_rows("1.json", [order(1), order(2)])

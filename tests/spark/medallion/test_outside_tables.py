@@ -101,13 +101,13 @@ def test_an_address_without_a_table_is_an_error(spark: SparkSession, tmp_path: P
 
 
 def test_the_address_may_be_relative_to_the_configuration(tmp_path: Path) -> None:
-    def build(address: str) -> str | None:
+    def build(address: str) -> str:
         given: dict[str, Any] = {
             "source": {"type": "local", "path": str(tmp_path / "in")},
             "lake": str(tmp_path / "lake"),
             "tables": {"copied": {"from": {"hudi": address}}},
         }
-        return Settings.model_validate(given, context={"folder": tmp_path}).tables["copied"].from_
+        return Settings.model_validate(given, context={"folder": tmp_path}).tables["copied"].sources[0]
 
     assert build("other/orders/") == str(tmp_path / "other/orders")
     assert build("s3://warehouse/orders") == "s3a://warehouse/orders"

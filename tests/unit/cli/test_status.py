@@ -62,8 +62,28 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "failure": "",
             "skipped": [],
             "sets": None,
+            "inputs": [],
         }
     }
+
+
+def test_a_source_without_commits_is_named(config):
+    joined = """
+  joined:
+    from: [orders_cow, coming]
+    refresh: full
+    record_key: id
+    transform: [{sql: select c.id from coming c join orders_cow o on o.id = c.id}]
+"""
+    text = config.read_text("utf-8")
+    config.write_text(text.replace("\ntables:\n", "\ntables:" + joined), "utf-8")
+    lines = run(config, "--table", "joined").stdout.splitlines()
+    assert "waiting     joined: coming has no commit yet" in lines
+    assert lines[-1].split()[:3] == ["joined", "0", "0"]
+    assert "3 commits of orders_cow, 0 commits of coming" in lines[-1]
+    found = json.loads(run(config, "--json", "--table", "joined").stdout)["tables"]["joined"]
+    assert (found["follows"], found["checkpoint"], found["lag_commits"]) == ("orders_cow, coming", None, 3)
+    assert [lag["has_commits"] for lag in found["inputs"]] == [True, False]
 
 
 def test_text_has_a_line_a_table(config):

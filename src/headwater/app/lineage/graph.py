@@ -64,10 +64,15 @@ def build_lineage(settings: Settings) -> Lineage:
     nodes = [source, _build_node("events", "events", places["events"])]
     edges = [LineageEdge(source.name, "events", settings.source.notified_by)]
     for name, table in {**settings.object_tables, **settings.derived_tables}.items():
-        if table.from_ is not None and is_outside(table.from_):
-            nodes.append(_build_node(table.from_, "table", table.from_))
+        known = {node.name for node in nodes}
+        nodes += [
+            _build_node(source, "table", source)
+            for source in table.sources
+            if is_outside(source) and source not in known
+        ]
         nodes.append(_build_node(name, "table", places[name], _list_columns(table)))
-        edges.append(LineageEdge(table.from_ or "events", name, _describe_table(table)))
+        rules = _describe_table(table)
+        edges += [LineageEdge(source, name, rules) for source in table.sources or ("events",)]
     nodes.append(_build_node("quarantine", "quarantine", places["quarantine"]))
     edges.append(LineageEdge("events", "quarantine", {}))
     if settings.search is not None:

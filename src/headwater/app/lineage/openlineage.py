@@ -87,10 +87,8 @@ class EventBuilder:
         """Build the events that a batch started, and how it ended."""
         run = self._build_run_id(note, facts)
         job = Job(self._namespace, note.table, dict(self._iter_job_facets(note.table)))
-        inputs, outputs = [self._build_input(note)], [self._build_output(note, facts)]
-        source, target = (
-            _find_name(self._lineage, name) for name in (self._find_source(note.table), note.table)
-        )
+        inputs, outputs = list(self._iter_inputs(note)), [self._build_output(note, facts)]
+        target = _find_name(self._lineage, note.table)
 
         def build(state: RunState, at: datetime, **found: Any) -> Event:
             facets = dict(self._iter_run_facets(note if state is RunState.FAIL else None))
@@ -101,7 +99,7 @@ class EventBuilder:
         begin = build(
             RunState.START,
             note.began,
-            inputs=[InputDataset(source.namespace, source.name)],
+            inputs=[InputDataset(source.namespace, source.name) for source in inputs],
             outputs=[OutputDataset(target.namespace, target.name)],
         )
         state = RunState.FAIL if note.result is None else RunState.COMPLETE
@@ -114,19 +112,18 @@ class EventBuilder:
         data = f"{self._namespace}/{note.table}/{facts.instant}"
         return generate_static_uuid(facts.requested_at, data.encode())
 
-    def _find_source(self, table: str) -> str:
-        """Return the node that its rows come from: the bucket, or another table."""
-        return self._settings.tables[table].from_ or self._lineage.nodes[0].name
-
-    def _build_input(self, note: BatchNote) -> InputDataset:
-        name = _find_name(self._lineage, self._find_source(note.table))
-        is_of_objects = self._settings.tables[note.table].from_ is None
-        if note.result is None or not is_of_objects:
-            return InputDataset(name.namespace, name.name)
-        statistics = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
-            size=note.result.bytes, fileCount=note.result.objects["ingested"]
-        )
-        return InputDataset(name.namespace, name.name, {"inputStatistics": statistics})
+    def _iter_inputs(self, note: BatchNote) -> Iterator[InputDataset]:
+        """Yield what the table's rows come from: the bucket, or other tables."""
+        sources = self._settings.tables[note.table].sources
+        for source in sources or (self._lineage.nodes[0].name,):
+            name = _find_name(self._lineage, source)
+            if note.result is None or sources:
+                yield InputDataset(name.namespace, name.name)
+                continue
+            statistics = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
+                size=note.result.bytes, fileCount=note.result.objects["ingested"]
+            )
+            yield InputDataset(name.namespace, name.name, {"inputStatistics": statistics})
 
     def _build_output(self, note: BatchNote, facts: CommitFacts | None) -> OutputDataset:
         name = _find_name(self._lineage, note.table)

@@ -136,9 +136,9 @@ class Verify:
             return SnapshotReader(find_source_path(lake, name), options)
 
         return {
-            name: read_following(table.from_, open_table(table.from_), open_table(name))
+            name: read_following({source: open_table(source) for source in table.sources}, open_table(name))
             for name, table in self._settings.derived_tables.items()
-            if table.from_ is not None and (not only or name in only)
+            if not only or name in only
         }
 
     def _iter_repairs(self, names: Sequence[str]) -> Iterator[CapturedEvent]:

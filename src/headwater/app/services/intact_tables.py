@@ -43,9 +43,9 @@ class IntactTableCheck:
 
 
 def with_integrity_check(pipeline: Pipeline, settings: Settings) -> Pipeline:
-    """Return the pipeline with a check of its table and of the table it is built from, where those have log
+    """Return the pipeline with a check of its table and of the tables it is built from, where those have log
     files."""
-    names = (pipeline.name, settings.tables[pipeline.name].from_)
+    names = (pipeline.name, *settings.tables[pipeline.name].sources)
     found = [
         find_address(settings, name)
         for name in names

@@ -1,6 +1,6 @@
 """`TracedPipeline`: one trace for each batch of a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -11,6 +11,7 @@ from headwater.ingest.runner import Pipeline
 from headwater.lake.layout import table_path
 from headwater.lake.table import Table
 from headwater.lake.timeline import Commit
+from headwater.medallion.follow_state import parse_watermarks
 from headwater.observability.tracing.traces import Traces, annotate, is_traced, link_commits, note_commit
 
 log = structlog.stdlib.get_logger(__name__)
@@ -27,11 +28,11 @@ def name_batch(table: str) -> str:
 class TracedPipeline:
     """A pipeline whose batches are traces. A batch without events is none.
 
-    `follows` is the table that this one is built from, if any.
+    `follows` are the tables that this one is built from, if any.
     """
 
     def __init__(
-        self, pipeline: Pipeline, traces: Traces, find_commit: FindCommit, follows: str | None = None
+        self, pipeline: Pipeline, traces: Traces, find_commit: FindCommit, follows: Sequence[str] = ()
     ) -> None:
         self.name = pipeline.name
         self._pipeline = pipeline
@@ -54,7 +55,7 @@ class TracedPipeline:
 
     def _describe(self, result: BatchResult) -> None:
         annotate(rows=result.rows, end=result.end, committed=result.committed)
-        if self._follows is None:
+        if not self._follows:
             decided = sum(result.objects.values())
             annotate(
                 events=decided + result.filtered + sum(result.foreign.values()),
@@ -65,7 +66,8 @@ class TracedPipeline:
             )
         else:
             annotate(deleted=result.deleted)
-            link_commits(self._follows, [result.end])
+            for source, end in parse_watermarks(result.end, self._follows).items():
+                link_commits(source, [end])
         if result.freshness:
             annotate(freshness_seconds=max(result.freshness))
         if result.committed and is_traced():
@@ -87,6 +89,6 @@ def with_trace(pipeline: Pipeline, traces: Traces, app: App) -> Pipeline:
     if not traces.is_on:
         return pipeline
     table = Table(app.spark, table_path(app.settings.lake, pipeline.name))
-    follows = app.settings.tables[pipeline.name].from_
-    key = CHECKPOINT if follows is None else FOLLOWED
+    follows = app.settings.tables[pipeline.name].sources
+    key = FOLLOWED if follows else CHECKPOINT
     return TracedPipeline(pipeline, traces, lambda: table.load_timeline().find_commit(key), follows)

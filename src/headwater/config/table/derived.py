@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.table.fields import TableFields
+from headwater.config.table.joined_problems import iter_joined_problems
 from headwater.config.table.outside import is_outside
 
 Problem = tuple[tuple[str | int, ...], str]
@@ -12,7 +13,7 @@ _OF_OBJECTS = (
     *("path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring", "format", "mode"),
     *("on_object_removed", "partition_columns", "schema_", "schema_hints", "schema_evolution_mode"),
     *("rescued_data_column", "options", "on_bad_object", "start_from", "max_files_per_trigger"),
-    *("modified_after", "modified_before"),
+    *("modified_after", "modified_before", "message_columns"),
     *("max_bytes_per_trigger", "large_file_bytes", "max_record_bytes"),
 )
 _OWN_COLUMNS = ("_headwater_source_key", "_headwater_source_row")
@@ -36,6 +37,7 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
             if getattr(table, name):
                 yield (name,), "not applicable without `from`: it sets how a table follows another table"
         return
+    yield from iter_joined_problems(table)
     # Ignore keys at their default: a configuration may be written out in full.
     fields = type(table).model_fields
     given = {name for name in table.model_fields_set if getattr(table, name) != fields[name].default}
@@ -44,12 +46,12 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
             key = type(table).model_fields[name].alias or name
             yield (
                 (key,),
-                f"cannot be combined with `from: {table.from_}`: rows come from that table, not from objects",
+                f"cannot be combined with `from: {table.from_text}`: rows come from tables, not from objects",
             )
     for name in _OF_MERGING:
         if name in given:
-            text = f"not applicable with `from: {table.from_}`: rows always follow that table's current state"
-            yield (name,), text
+            text = "rows always follow the current state of the source"
+            yield (name,), f"not applicable with `from: {table.from_text}`: {text}"
     if table.refresh in ("full", "changed_keys") and not table.record_key:
         yield (
             ("record_key",),
@@ -94,31 +96,47 @@ def _iter_group_problems(table: TableFields) -> Iterator[Problem]:
 def iter_order_problems(tables: Mapping[str, TableFields]) -> Iterator[Problem]:
     """Yield tables with an unknown source, or with a cycle."""
     for name, table in tables.items():
-        if table.from_ is None or is_outside(table.from_):
-            continue
-        path = ("tables", name, "from")
-        if table.from_ not in tables:
-            near = find_nearest(table.from_, (other for other in tables if other != name))
-            meant = f" Did you mean {near!r}?" if near else ""
-            others = ", ".join(other for other in tables if other != name) or "none"
-            yield path, f"unknown table {table.from_!r}.{meant} Other tables: {others}"
-        elif table.from_ == name:
-            yield path, f"{name!r} is the table itself; specify the table to build it from"
-        elif name in (way := _list_way(name, tables)):
-            shown = " <- ".join((name, *way[: way.index(name) + 1]))
-            yield path, f"the tables form a cycle: {shown}; build one of them from objects"
+        for at, source in enumerate(table.sources):
+            path: tuple[str | int, ...] = ("tables", name, "from", *((at,) if table.is_joined else ()))
+            if is_outside(source):
+                continue
+            if source not in tables:
+                near = find_nearest(source, (other for other in tables if other != name))
+                meant = f" Did you mean {near!r}?" if near else ""
+                others = ", ".join(other for other in tables if other != name) or "none"
+                yield path, f"unknown table {source!r}.{meant} Other tables: {others}"
+            elif source == name:
+                yield path, f"{name!r} is the table itself; specify the table to build it from"
+            elif way := _find_way(source, name, tables):
+                shown = " <- ".join((name, *way))
+                yield path, f"the tables form a cycle: {shown}; build one of them from objects"
 
 
 def order_tables(tables: Mapping[str, TableFields]) -> list[str]:
-    """Return the names, each after its source; otherwise in file order."""
-    return sorted(tables, key=lambda name: len(_list_way(name, tables)))
+    """Return the names, each after its sources; otherwise in file order."""
+    return sorted(tables, key=lambda name: len(_list_origins(name, tables)))
 
 
-def _list_way(name: str, tables: Mapping[str, TableFields]) -> list[str]:
-    """Return the table's source, its source, and so on, up to an unknown or repeated one."""
-    way: list[str] = []
-    source = tables[name].from_
-    while source is not None and source in tables and source not in way:
-        way.append(source)
-        source = tables[source].from_
-    return way
+def _list_origins(name: str, tables: Mapping[str, TableFields]) -> list[str]:
+    """Return the table's sources, their sources, and so on, as far as they are in the configuration."""
+    found: list[str] = []
+    waiting = [name]
+    while waiting:
+        new = [source for source in tables[waiting.pop(0)].sources if source in tables]
+        waiting += [source for source in new if source not in found]
+        found += [source for source in dict.fromkeys(new) if source not in found]
+    return found
+
+
+def _find_way(start: str, end: str, tables: Mapping[str, TableFields]) -> list[str]:
+    """Return the tables from one to a direct or indirect source of it, both included; empty without one."""
+    ways, seen = [[start]], {start}
+    while ways:
+        way = ways.pop(0)
+        if way[-1] == end:
+            return way
+        for source in tables[way[-1]].sources:
+            if source in tables and source not in seen:
+                seen.add(source)
+                ways.append([*way, source])
+    return []

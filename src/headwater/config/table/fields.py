@@ -1,5 +1,6 @@
 """`TableFields`: the keys of a table, each validated by itself, and their effective values."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field
@@ -17,11 +18,12 @@ from headwater.config.hudi.table_sections import (
     refuse_overwrites,
 )
 from headwater.config.processing import CheckConfig, TransformStep
+from headwater.config.processing.transform import INPUT_VIEW
 from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, Section, StartFrom, TextMap
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
 from headwater.config.table.messages import MessageColumns, list_message_columns
-from headwater.config.table.outside import OutsideTable, read_outside_table
+from headwater.config.table.outside import OutsideTable, Source, read_sources
 from headwater.config.table.schema_source import SchemaConfig, read_ddl
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
@@ -65,14 +67,18 @@ class TableFields(Section):
     """The keys of a data table and their defaults; `TableConfig` validates their combinations."""
 
     from_: Annotated[
-        str | None,
-        BeforeValidator(read_outside_table, json_schema_input_type=str | OutsideTable | None),
+        Source | tuple[Source, ...] | None,
+        BeforeValidator(
+            read_sources, json_schema_input_type=str | OutsideTable | list[str | OutsideTable] | None
+        ),
     ] = Field(
         None,
         alias="from",
         description="Source table of a derived table: a table of this configuration, or `{hudi: ADDRESS}`, a "
-        "Hudi table that another program writes. The derived table follows its changes, including deletes.",
-        examples=["orders", {"hudi": "s3a://warehouse/orders"}],
+        "Hudi table that another program writes. Or a list of them, whose first transform is SQL that joins "
+        "them by name, `{hudi: ADDRESS, as: NAME}` for a table of another program. The derived table follows "
+        "all changes of its sources, including deletes.",
+        examples=["orders", {"hudi": "s3a://warehouse/orders"}, ["orders", "customers"]],
     )
     refresh: Refresh | None = Field(
         None,
@@ -83,8 +89,8 @@ class TableFields(Section):
     )
     group_key: FieldNames = Field(
         (),
-        description="Columns that source rows and resulting rows have in common (changed_keys). Default: "
-        "`record_key`.",
+        description="Columns that source rows and resulting rows have in common (changed_keys). With several "
+        "source tables: columns of the result on which the SQL joins the tables. Default: `record_key`.",
     )
     path: Patterns = Field(
         ("**",),
@@ -457,6 +463,36 @@ class TableFields(Section):
         return ", ".join(filter(None, (self.schema_hints, list_message_columns(self.message_columns))))
 
     @property
+    def inputs(self) -> Mapping[str, str]:
+        """Return the sources of a derived table by their names in the SQL of its first transform.
+
+        A source is the name of a table or the address of one. A single one is named `input`, as in every
+        transform.
+        """
+        if isinstance(self.from_, tuple):
+            return {
+                (entry if isinstance(entry, str) else entry.as_ or entry.hudi): _locate(entry)
+                for entry in self.from_
+            }
+        return {} if self.from_ is None else {INPUT_VIEW: _locate(self.from_)}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names or addresses of the tables that a derived table is built from."""
+        return tuple(self.inputs.values())
+
+    @property
+    def is_joined(self) -> bool:
+        """True for a table that is built from several tables."""
+        return isinstance(self.from_, tuple)
+
+    @property
+    def from_text(self) -> str:
+        """Return the sources as one text for messages, such as `orders` or `[orders, customers]`."""
+        shown = ", ".join(self.sources)
+        return f"[{shown}]" if self.is_joined else shown
+
+    @property
     def effective_refresh(self) -> Refresh:
         """Return how a derived table follows its source: as given, else by changed rows."""
         return self.refresh or "changes"
@@ -504,3 +540,7 @@ class TableFields(Section):
         rescued."""
         is_rescue = self.effective_schema_evolution_mode == "rescue"
         return self.rescued_data_column or (RESCUED_DATA_COLUMN if is_rescue else None)
+
+
+def _locate(source: Source) -> str:
+    return source if isinstance(source, str) else source.hudi

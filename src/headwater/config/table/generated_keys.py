@@ -26,7 +26,7 @@ def iter_generated_key_problems(table: TableFields) -> Iterator[Problem]:
     if table.from_ is not None:
         yield (
             ("generated_keys",),
-            f"cannot be combined with `from: {table.from_}`: rows are matched by key when the source "
+            f"cannot be combined with `from: {table.from_text}`: rows are matched by key when the source "
             "changes; remove it",
         )
         return

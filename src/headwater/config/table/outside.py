@@ -1,4 +1,4 @@
-"""`from: {hudi: ADDRESS}`: a Hudi table that another program writes, as the source of a derived table."""
+"""The sources in `from`: tables of the configuration, and `{hudi: ADDRESS}`, which another program writes."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, ValidationInfo
 
 from headwater.config.file_paths import resolve_path
-from headwater.config.section import Section
+from headwater.config.section import Section, SectionError
 
 _SCHEME = re.compile(r"s3n?://")
 
@@ -18,16 +18,54 @@ class OutsideTable(Section):
     hudi: str = Field(
         min_length=1, description="Address of the table's folder, which contains `.hoodie`; or a local path."
     )
+    as_: str | None = Field(
+        None,
+        alias="as",
+        pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$",
+        description="Name of the table in SQL; required in a list of tables.",
+    )
 
 
-def read_outside_table(value: object, info: ValidationInfo) -> object:
-    """Return the address in `{hudi: ADDRESS}`, with Hadoop's scheme, or as an absolute path."""
+Source = str | OutsideTable
+"""An entry of `from`: the name of a table or the address of one, or an address with a name."""
+
+
+def read_sources(value: object, info: ValidationInfo) -> object:
+    """Return `from` with Hadoop's scheme or an absolute path in each `{hudi: ADDRESS}`.
+
+    A single one without a name becomes its address. Raises `SectionError` for values that are no sources.
+    """
+    if isinstance(value, list | tuple):
+        problems = [((at,), _describe(entry)) for at, entry in enumerate(value) if not _is_source(entry)]
+        if problems:
+            raise SectionError(problems)
+        return tuple(_read_outside_table(entry, info) for entry in value)
+    if value is not None and not _is_source(value):
+        raise SectionError([((), f"{_describe(value)}, or a list of them")])
+    found = _read_outside_table(value, info)
+    return found.hudi if isinstance(found, OutsideTable) and found.as_ is None else found
+
+
+def _is_source(value: object) -> bool:
+    return isinstance(value, str | Mapping | OutsideTable)
+
+
+def _describe(value: object) -> str:
+    return f"{value!r} is not allowed. Allowed: the name of a table, {{hudi: ADDRESS}}"
+
+
+def _read_outside_table(value: object, info: ValidationInfo) -> object:
+    if isinstance(value, OutsideTable):
+        return value
     if not isinstance(value, Mapping):
         return value
-    address = OutsideTable.model_validate(value).hudi.rstrip("/")
+    given = OutsideTable.model_validate(value)
+    address = given.hudi.rstrip("/")
     if "://" in address:
-        return _SCHEME.sub("s3a://", address)
-    return str(resolve_path(Path(address), info).absolute())
+        address = _SCHEME.sub("s3a://", address)
+    else:
+        address = str(resolve_path(Path(address), info).absolute())
+    return given.model_copy(update={"hudi": address})
 
 
 def is_outside(source: str) -> bool:

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from headwater.config.processing.checks import ROW_KINDS, CheckConfig
+from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import CheckFailedError, ConfigError, TransformError
 from headwater.lake.checks.violations import build_violation, describe_violation, find_checked
 from headwater.lake.transforms.columns import quote
@@ -135,7 +136,7 @@ def _judge_count(check: CheckConfig, count: int) -> str:
 
 
 def _judge_sql(frame: DataFrame, check: CheckConfig) -> str:
-    found = run_select(frame, check.sql or "").limit(2).collect()
+    found = run_select({INPUT_VIEW: frame}, check.sql or "").limit(2).collect()
     if len(found) != 1 or len(found[0]) != 1:
         rows = "no row" if not found else "more than one value"
         return f"the statement returns {rows}; a check compares one value"

@@ -1,6 +1,6 @@
 """The transforms of one table, applied in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
@@ -10,6 +10,7 @@ from headwater.config.processing.transform import STORABLE_NAME, TransformStep
 from headwater.errors import ConfigError, TransformError
 from headwater.lake.transforms.kinds import build_transform
 from headwater.lake.transforms.protocol import TransformSecrets
+from headwater.lake.transforms.sql.statement import Sql
 
 _PLURAL_KINDS = frozenset({"sql", "sql_file", "python", "java"})
 
@@ -46,9 +47,26 @@ class Chain:
         """
         return reduce(lambda _, found: found[1], self.iter_apply(frame, carried), frame)
 
+    def join(self, frames: Mapping[str, DataFrame]) -> DataFrame:
+        """Apply the first transform, which is SQL, to frames by name, and the others to its result, lazily.
+
+        Raises the errors of `apply`.
+        """
+        first = self._transforms[0]
+        assert isinstance(first, Sql)  # noqa: S101 - checked by TableConfig
+        with self._naming(self._labels[0]):
+            frame = first.join(frames)
+            _check_result(frame, None)
+        return reduce(lambda _, found: found[1], self._iter_apply(1, frame, None), frame)
+
     def iter_apply(self, frame: DataFrame, carried: str | None) -> Iterator[tuple[str, DataFrame]]:
         """Yield label and frame after each transform. Raises the errors of `apply`."""
-        for label, transform in zip(self._labels, self._transforms, strict=True):
+        yield from self._iter_apply(0, frame, carried)
+
+    def _iter_apply(
+        self, start: int, frame: DataFrame, carried: str | None
+    ) -> Iterator[tuple[str, DataFrame]]:
+        for label, transform in zip(self._labels[start:], self._transforms[start:], strict=True):
             with self._naming(label):
                 frame = transform.apply(frame, carried)
                 _check_result(frame, carried)

@@ -13,6 +13,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import HeadwaterError
 from headwater.lake.transforms.sql.carried_columns import check_group_wise, check_origin, check_row_wise
 from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.lake.transforms.sql.joined_tables import check_tables, find_group_columns
 from headwater.lake.transforms.sql.query import list_output_columns, parse_query
 
 Names = tuple[str, ...] | None
@@ -46,7 +47,7 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
         try:
             if step.kind in ("sql", "sql_file"):
                 text = step.sql or read_sql_file(step.sql_file or Path())
-                _check_statement(text, carried, config)
+                _check_statement(text, carried, config, is_first=at == 0)
         except HeadwaterError as error:
             yield f"transform[{at}].{step.kind}", f"{error.message}; {error.hint}"
     for at, check in enumerate(config.checks):
@@ -60,10 +61,14 @@ def iter_sql_problems(config: TableConfig, carried: str) -> Iterator[Problem]:
             yield f"checks[{at}].sql", f"it selects {len(columns)} columns; a check compares one value"
 
 
-def _check_statement(text: str, carried: str, config: TableConfig) -> None:
+def _check_statement(text: str, carried: str, config: TableConfig, *, is_first: bool) -> None:
     """Raise `TransformError` for a statement with which the table cannot be updated incrementally."""
     if config.from_ is None:
         check_origin(text, carried)
+    elif config.is_joined and is_first:
+        check_tables(text, tuple(config.inputs))
+        if config.effective_refresh == "changed_keys":
+            find_group_columns(text, tuple(config.inputs), config.effective_group_key)
     elif config.effective_refresh == "full":
         parse_query(text)
     elif config.effective_refresh == "changed_keys":

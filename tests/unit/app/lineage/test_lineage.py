@@ -72,6 +72,27 @@ tables:
     assert '-->|"refresh: full"|' in draw_mermaid(found)
 
 
+def test_a_table_comes_from_all_tables_that_it_joins(tmp_path):
+    text = """
+source: {type: local, path: landing}
+lake: lake
+tables:
+  joined:
+    from: [orders, {hudi: "s3a://crm/people", as: people}]
+    refresh: changed_keys
+    record_key: id
+    transform: [{sql: select p.id from people p join orders o on o.id = p.id}]
+  people: {from: {hudi: "s3a://crm/people"}}
+  orders: {path: "*.json"}
+"""
+    found = build_lineage(parse_settings(text, tmp_path / "headwater.yaml", {}))
+    names = [node.name for node in found.nodes]
+    assert names.count("s3a://crm/people") == 1
+    assert [edge.source for edge in found.edges if edge.target == "joined"] == ["orders", "s3a://crm/people"]
+    for edge in found.edges:
+        assert names.index(edge.source) < names.index(edge.target), edge
+
+
 def test_mermaid_quotation_marks_are_escaped_as_entities(lineage):
     lines = draw_mermaid(lineage).splitlines()
     assert lines[0] == "flowchart LR"

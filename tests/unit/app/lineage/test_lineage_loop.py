@@ -27,6 +27,11 @@ lineage: {namespace: shop, max_waiting_batches: 3}
 tables:
   orders: {path: "orders/*.json"}
   paid: {from: orders, transform: [{sql: select * from input where paid; }]}
+  both:
+    from: [orders, paid]
+    refresh: full
+    record_key: id
+    transform: [{sql: select p.id from paid p join orders o on o.id = p.id}]
 """
 NOW = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
 
@@ -87,6 +92,14 @@ def test_a_failed_batch_is_a_run_that_began_and_failed(collector: Collector) -> 
     assert parents == {collector.of("headwater run")[0]["run"]["runId"]}
     assert set(collector.paths) == {"/api/v1/lineage"}
     assert set(collector.keys) == {"Bearer k3y"}
+
+
+def test_every_table_of_a_join_is_an_input(collector: Collector) -> None:
+    with run_loop(url=collector.url) as loop:
+        loop.on_batch(failed("both"))
+    for event in collector.of("both"):
+        check_event(event)
+        assert [one["name"] for one in event["inputs"]] == ["bronze/orders", "bronze/paid"]
 
 
 def test_objects_are_a_dataset_of_bucket_and_prefix(collector: Collector) -> None:

@@ -5,13 +5,14 @@ group columns of a table that follows another one by changed groups.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import TransformError
+from headwater.lake.transforms.sql.clauses import iter_aggregates, resolve_ordinal
 from headwater.lake.transforms.sql.query import parse_query
 
 _SHOWN_COLUMNS = 3
@@ -141,14 +142,14 @@ class _Rule:
     def _check_grouping(self, query: exp.Select, key: "_Key") -> None:
         group = query.args.get("group")
         if group is None:
-            found = next(_iter_aggregates(query), None)
+            found = next(iter_aggregates(query), None)
             if found is not None or query.args.get("having"):
                 what = found.sql("spark") if found is not None else "HAVING"
                 raise self._refuse(f"{what} without GROUP BY {key.name} combines all rows")
             return
         if group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
             raise self._refuse("totals over groups (ROLLUP, CUBE, GROUPING SETS) combine several groups")
-        grouped = [_resolve(part, query) for part in group.expressions]
+        grouped = [resolve_ordinal(part, query) for part in group.expressions]
         if not group.args.get("all") and not any(key.is_in(part) for part in grouped):
             raise self._refuse(f"{group.sql('spark').strip()} combines rows with different `{key.name}`")
 
@@ -199,18 +200,3 @@ def _write_select(query: exp.Select, key: _Key) -> str:
     others = [part.sql("spark") for part in query.expressions if part.alias_or_name.lower() != key.name]
     more = ["..."] if len(others) > _SHOWN_COLUMNS else []
     return "SELECT " + ", ".join([f"{table}{key.name}", *others[:_SHOWN_COLUMNS], *more])
-
-
-def _iter_aggregates(query: exp.Select) -> Iterator[exp.Expr]:
-    for found in query.find_all(exp.AggFunc):
-        is_own = found.find_ancestor(exp.Select) is query
-        if is_own and not isinstance(found.find_ancestor(exp.Window, exp.Select), exp.Window):
-            yield found
-
-
-def _resolve(part: exp.Expr, query: exp.Select) -> exp.Expr:
-    """Resolve ordinals: `group by 1` groups by the first selected column."""
-    if isinstance(part, exp.Literal) and part.is_int and 0 < int(part.this) <= len(query.expressions):
-        selected: exp.Expr = query.expressions[int(part.this) - 1].unalias()
-        return selected
-    return part

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, ParseException
@@ -11,6 +12,7 @@ from headwater.config.processing.transform import INPUT_VIEW
 from headwater.errors import TransformError
 from headwater.lake.transforms.sql.carried_columns import check_origin
 from headwater.lake.transforms.sql.file import read_sql_file
+from headwater.lake.transforms.sql.joined_tables import check_tables
 from headwater.lake.transforms.sql.query import cut_semicolon, parse_query
 
 _POSITION = re.compile(r"\s*\(line \d+, pos \d+\)")
@@ -37,26 +39,43 @@ class Sql:
             parse_query(self._text)
         else:
             check_origin(self._text, carried)
-        return run_select(frame, self._text)
+        return run_select({INPUT_VIEW: frame}, self._text)
+
+    def join(self, frames: Mapping[str, DataFrame]) -> DataFrame:
+        """Run the SELECT over frames by name, lazily. Raises `TransformError`."""
+        check_tables(self._text, tuple(frames))
+        return run_select(frames, self._text)
 
 
-def run_select(frame: DataFrame, text: str) -> DataFrame:
-    """Run a query over the frame under the name `input`, lazily. Raises `TransformError`."""
-    spark: SparkSession = frame.sparkSession
-    # All tables share the session's views, so each query uses a unique one, hidden behind `input`.
-    view = f"headwater_{uuid.uuid4().hex}"
-    frame.createOrReplaceTempView(view)
+def run_select(frames: Mapping[str, DataFrame], text: str) -> DataFrame:
+    """Run a query over frames by name, of which there is at least one, lazily. Raises `TransformError`."""
+    spark: SparkSession = next(iter(frames.values())).sparkSession
+    # All tables share the session's views, so each query uses unique ones, hidden behind the names.
+    views = {f"headwater_{uuid.uuid4().hex}": name for name in frames}
+    for view, name in views.items():
+        frames[name].createOrReplaceTempView(view)
+    named = ", ".join(f"`{name}` AS (TABLE {view})" for view, name in views.items())
     statement = cut_semicolon(text)
     try:
         # The text is the user's own and was validated as one SELECT.
-        return spark.sql(f"WITH {INPUT_VIEW} AS (SELECT * FROM {view}) SELECT * FROM (\n{statement}\n)")  # noqa: S608 - see above
+        return spark.sql(f"WITH {named} SELECT * FROM (\n{statement}\n)")  # noqa: S608 - see above
     except (AnalysisException, ParseException) as error:
-        # Positions refer to the generated text, which the user has not written.
-        said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
-        raise TransformError(
-            f"SQL: {said.replace(view, INPUT_VIEW)[:400]}",
-            hint="`input` has the columns that the previous transforms produce; "
-            "`headwater transform NAME --sample FILE` shows them",
-        ) from error
+        raise _explain(error, views) from error
     finally:
-        spark.catalog.dropTempView(view)
+        for view in views:
+            spark.catalog.dropTempView(view)
+
+
+def _explain(error: Exception, views: Mapping[str, str]) -> TransformError:
+    # Positions refer to the generated text, which the user has not written.
+    said = " ".join(_POSITION.sub("", str(error).partition("== SQL")[0]).partition(";")[0].split())
+    for view, name in views.items():
+        said = said.replace(view, name)
+    if len(views) > 1:
+        hint = f"the statement reads {', '.join(views.values())} with the columns that these tables have"
+    else:
+        hint = (
+            "`input` has the columns that the previous transforms produce; "
+            "`headwater transform NAME --sample FILE` shows them"
+        )
+    return TransformError(f"SQL: {said[:400]}", hint=hint)
