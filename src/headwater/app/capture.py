@@ -1,15 +1,16 @@
-"""Capture as one thread of a run: the consumer, and for a folder also the watcher that feeds it."""
+"""Capture of one queue as a thread of a run: the consumer, and for a folder the watcher that feeds it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from headwater.app.application import App
-from headwater.app.scope import source_bucket
 from headwater.capture.announced_files import read_announced_files
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
+from headwater.config.source import SourceConfig
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard
@@ -22,35 +23,43 @@ from headwater.sources.registry import build_queue
 _RECENT = timedelta(seconds=90)
 
 
+@dataclass(frozen=True, slots=True)
+class CaptureParts:
+    """What the consumers of a run have in common."""
+
+    append_events: AppendEvents
+    append_quarantine: AppendQuarantine
+    on_commit: Callable[[CommitReport], None]
+    metrics: Metrics | None
+    board: PartBoard
+    traces: Traces
+
+
 class Capture:
-    """Runs the consumer in its own thread. `failure` is the error that ended it, if any."""
+    """Runs the consumer of one queue in its own thread. `failure` is the error that ended it, if any.
+
+    `sources` have the queue in common; a folder has one of its own. `label` names them among several queues.
+    """
 
     def __init__(
-        self,
-        app: App,
-        append_events: AppendEvents,
-        append_quarantine: AppendQuarantine,
-        on_commit: Callable[[CommitReport], None],
-        metrics: Metrics | None,
-        board: PartBoard,
-        traces: Traces,
+        self, app: App, sources: Sequence[SourceConfig], parts: CaptureParts, label: str = ""
     ) -> None:
-        source = app.settings.source
-        self._settings = app.settings
+        source, suffix = sources[0], f".{label}" if label else ""
+        self.sources = sources
         self._source = source
         self._queue = build_queue(source)
         self._consumer = Consumer(
             self._queue,
-            append_events,
-            append_quarantine,
+            parts.append_events,
+            parts.append_quarantine,
             build_options(source.queue, app.settings.capture),
-            on_commit=on_commit,
-            metrics=metrics,
+            on_commit=parts.on_commit,
+            metrics=parts.metrics,
         )
-        self._part = board.add("capture")
-        self._folder_part = board.add("capture-folder") if source.is_watched else None
-        self._consumer.report_to(board)
-        self._consumer.trace_to(traces)
+        self._part = parts.board.add(f"capture{suffix}")
+        self._folder_part = parts.board.add(f"capture-folder{suffix}") if source.is_watched else None
+        self._consumer.report_to(parts.board, suffix)
+        self._consumer.trace_to(parts.traces)
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self._fed = threading.Event()
@@ -64,8 +73,8 @@ class Capture:
         """Return what the consumer has done so far."""
         return self._consumer.stats
 
-    def start(self, stop: threading.Event, ended: threading.Event, *, once: bool) -> None:
-        """Start receiving; set `ended` when capture ends for any reason."""
+    def start(self, stop: threading.Event, on_end: Callable[[], None], *, once: bool) -> None:
+        """Start receiving; call `on_end` when the consumer ends for any reason."""
         self._stop, self._once = stop, once
 
         def consume() -> None:
@@ -75,7 +84,7 @@ class Capture:
             except Exception as error:
                 self.failure = error
             finally:
-                ended.set()
+                on_end()
 
         self._start_thread(consume, "capture")
 
@@ -131,7 +140,7 @@ class Capture:
         part = self._folder_part
         if self._source.type != "local" or not isinstance(self._queue, MemoryQueue) or part is None:
             return
-        bucket = source_bucket(self._settings)
+        bucket = self._source.known_location
         known = read_announced_files(events, bucket)
         watcher = FolderWatcher(self._source, known, self._queue, bucket=bucket)
 

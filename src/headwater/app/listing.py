@@ -1,7 +1,7 @@
 """How a pass lists the source: a bucket in ranges, divided by keys that have events."""
 
 from headwater.app.application import App
-from headwater.app.scope import source_bucket
+from headwater.config.source import SourceConfig
 from headwater.sources.lister import Lister
 from headwater.sources.parallel_lister import ParallelLister
 
@@ -9,9 +9,9 @@ _OBJECTS_A_RANGE = 10_000
 """About, as far as the objects have events. One of a thousand requests then begins a range."""
 
 
-def list_in_parallel(app: App, lister: Lister) -> Lister:
+def list_in_parallel(app: App, source: SourceConfig, lister: Lister) -> Lister:
     """Return a lister of ranges at the same time; one that always lists everything is returned unchanged."""
-    if not app.settings.source.lists_ranges:
+    if not source.lists_ranges:
         return lister
-    bucket = source_bucket(app.settings)
+    bucket = source.known_location
     return ParallelLister(lister, lambda: app.event_groups.sample_keys(bucket, _OBJECTS_A_RANGE))

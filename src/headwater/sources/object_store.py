@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-StoreKind = Literal["s3", "gcs", "azure", "local", "memory"]
+from headwater.errors import ObjectForbiddenError
+
+StoreKind = Literal["s3", "gcs", "azure", "local", "memory", "routed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class ObjectStoreConfig:
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
     that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
     or identifies a memory store. Objects whose bucket is `known_as` in the lake are at `location` now.
+    `routes` are those of a `routed` store: the store of each bucket, by its name in the lake.
     """
 
     kind: StoreKind
@@ -92,7 +95,21 @@ class ObjectStoreConfig:
     max_attempts: int = 5
     connect_timeout: float = 5.0
     read_timeout: float = 60.0
+    routes: tuple[tuple[str, "ObjectStoreConfig"], ...] = ()
+
+    def choose(self, bucket: str) -> "ObjectStoreConfig":
+        """Return the store of a bucket. Raises `ObjectForbiddenError` for one of no source."""
+        if self.kind != "routed":
+            return self
+        for name, config in self.routes:
+            if name == bucket:
+                return config
+        raise ObjectForbiddenError(
+            f"{bucket} is the bucket or folder of no source of the table",
+            hint="add it to `source`; if its objects have moved, set `moved_from` of their source",
+        )
 
     def locate(self, bucket: str) -> str:
         """Return the current location of a bucket's objects."""
-        return self.location if self.known_as and bucket == self.known_as else bucket
+        chosen = self.choose(bucket)
+        return chosen.location if chosen.known_as and bucket == chosen.known_as else bucket

@@ -10,7 +10,7 @@ from headwater.capture.division import DividedEvents, Division
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Batch, Limits, Scope, take_batch
+from headwater.ingest.planning.plan import Batch, Limits, Location, Scope, take_batch
 from headwater.ingest.planning.selection import build_selector, find_beginnings
 from tests.fixtures.events import build_event, build_stored
 
@@ -29,7 +29,7 @@ kinds = st.sampled_from(["own", "own", "own", "foreign", "retract"])
 
 def build_scope(prefix: str, path: Sequence[str]) -> Scope:
     table = TableConfig(path=tuple(path), format="json")
-    return Scope("landing", prefix, build_selector(table), find_beginnings(table.path))
+    return Scope((Location("s3", "landing", prefix),), build_selector(table), find_beginnings(table.path))
 
 
 def build_commit(keys: Sequence[tuple[str, str]]) -> list[StoredEvent]:

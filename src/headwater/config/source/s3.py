@@ -14,6 +14,7 @@ from headwater.config.source.cleaning import (
     iter_clean_problems,
     read_off,
 )
+from headwater.config.source.section import SourceSection
 
 _MAX_TAGS = 10
 
@@ -101,13 +102,14 @@ class ResourcesConfig(Section):
         return tags
 
 
-class S3SourceConfig(Section):
+class S3SourceConfig(SourceSection):
     """Objects in S3 or an S3-compatible store, with notifications in a queue."""
 
     # Whether a watcher in the run's own process announces changes, instead of the store.
     is_watched: ClassVar[bool] = False
     # Whether a listing can begin after any key, and yields its first object at once.
     lists_ranges: ClassVar[bool] = True
+    queue_keys: ClassVar[frozenset[str]] = frozenset({"notifications", "queue", "resources"})
     location_key: ClassVar[str] = "bucket"
 
     type: Literal["s3"] = Field(description="An S3 bucket.")
@@ -168,6 +170,11 @@ class S3SourceConfig(Section):
     def notified_by(self) -> dict[str, str]:
         """Return the route of notifications, and the queue's URL if it is configured."""
         return {"notifications": self.notifications} | ({"queue": self.queue.url} if self.queue.url else {})
+
+    @property
+    def shared_queue(self) -> str:
+        """Return what names the queue, so that sources can share it; empty for a queue of its own."""
+        return self.queue.url or ""
 
     @property
     def clean_source_target(self) -> str:

@@ -306,9 +306,9 @@ def test_actions_are_spelled_as_in_plan():
         settings = Settings.model_validate(
             {"source": source, "lake": LAKE, "tables": {"orders": {"path": "*.json"}}}
         )
-        assert isinstance(settings.source, S3SourceConfig)
-        addresses = Addresses.of(settings.source, SITE)
-        policies: Mapping[Any, Any] = build_role_policies(settings.source, LAKE, SITE, addresses)
+        assert isinstance(settings.sources[0], S3SourceConfig)
+        addresses = Addresses.of(settings.sources[0], SITE)
+        policies: Mapping[Any, Any] = build_role_policies(settings.sources[0], LAKE, SITE, addresses)
         for role in ("ingest", "serve"):
             wanted |= {name for item in policies[role]["Statement"] for name in item["Action"]}
     assert spelled == wanted

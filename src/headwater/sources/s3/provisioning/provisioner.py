@@ -229,6 +229,7 @@ class AwsProvisioner:
             observed=(*([queue] if queue else []), *self._read_others(addresses)),
             tagged=tuple(tagged),
             warnings=(warning,) if warning else (),
+            is_queue_shared=self._scope.shares_queue(source),
         )
 
     def _read_others(self, addresses: Addresses) -> list[Observed]:
@@ -255,7 +256,11 @@ class AwsProvisioner:
                 TagFilters=[{"Key": self._owner.style.owner, "Values": [self._owner.id]}],
                 ResourceTypeFilters=list(_KIND_BY_SERVICE),
             ):
-                found += [_name_tagged(item["ResourceARN"]) for item in page["ResourceTagMappingList"]]
+                found += [
+                    _name_tagged(item["ResourceARN"])
+                    for item in page["ResourceTagMappingList"]
+                    if self._owner.is_orphan_candidate({tag["Key"]: tag["Value"] for tag in item["Tags"]})
+                ]
         except (BotoCoreError, ClientError) as error:
             why = "tag:GetResources is denied" if is_denied(error) else f"cannot read tags: {error}"
             fix = "allow tag:GetResources (`headwater plan --policies`: role set-up), or check manually"
@@ -354,7 +359,8 @@ def build_aws_provisioner(
     """Build the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
-    owner = build_owner(lake, source.bucket, source.prefix)
+    others = [(one.bucket, one.prefix) for one in scope.siblings if one.type == "s3"]
+    owner = build_owner(lake, source.bucket, source.prefix, others)
     return AwsProvisioner(source, owner, scope, AwsClients(source), parse)
 
 
