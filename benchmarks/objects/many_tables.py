@@ -61,7 +61,7 @@ def build_scope(folders: str) -> Scope:
 
 def measure(commits: Sequence[list[StoredEvent]], scopes: Sequence[Scope]) -> float:
     """Microseconds of CPU per event of dividing all commits, and of all tables."""
-    division = Division("landing", {text for scope in scopes for text in scope.full_beginnings})
+    division = Division(["landing"], {text for scope in scopes for text in scope.full_beginnings})
     end, taken = Position(_COMPLETED), 0
     started = time.process_time()
     for commit in commits:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
+from headwater.app.other_buckets import iter_other_buckets
 from headwater.app.schema_check import iter_schema_findings
 from headwater.app.scope import label_source, locate
 from headwater.app.services.lock_check import check_lock
@@ -41,6 +42,7 @@ def diagnose(
         *iter_catalog_findings(settings),
         # Each request to a lake that does not answer takes long.
         *(check_versions(settings) if is_healthy(lake) else []),
+        *(iter_other_buckets(settings) if is_healthy(lake) else []),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))

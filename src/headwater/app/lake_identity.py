@@ -57,7 +57,7 @@ def ensure_usable_lake(settings: Settings) -> None:
         configured = name_sources(settings)
         if known is not None and not list_missing(known, configured):
             return
-        captured = _read_sources(reader)
+        captured = [f"{provider}:{bucket}" for provider, bucket in count_events(reader)]
     except TableUnsupportedError:
         return
     if known is None:
@@ -88,15 +88,15 @@ def check_format(lake: str, metadata: Mapping[str, str]) -> None:
         )
 
 
-def _read_sources(reader: SnapshotReader) -> list[str]:
-    """Return the sources of all events, for a lake whose commits do not name one yet.
+def count_events(reader: SnapshotReader) -> dict[tuple[str, str], int]:
+    """Return the numbers of events by provider and bucket, the highest first.
 
-    A queue may have received events of other buckets; the bucket with the most events comes first.
+    A queue may have received events of other buckets than the configured ones. Raises `LakeError`.
     """
     rows = reader.read(["provider", "bucket"])
     counted = rows.group_by(["provider", "bucket"]).aggregate([([], "count_all")]).to_pylist()
     ranked = sorted(counted, key=lambda row: -int(row["count_all"]))
-    return [f"{row['provider']}:{row['bucket']}" for row in ranked]
+    return {(str(row["provider"]), str(row["bucket"])): int(row["count_all"]) for row in ranked}
 
 
 def check_sources(settings: Settings, missing: Sequence[str]) -> None:

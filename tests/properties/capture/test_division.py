@@ -50,7 +50,7 @@ def take(events: Sequence[StoredEvent], scope: Scope, limits: Limits, omitted: i
 def test_table_takes_from_a_divided_commit_what_it_takes_from_all_of_it(prefix, tables, found) -> None:
     scopes = [build_scope(prefix, path) for path in tables]
     commit = build_commit(found)
-    division = Division("landing", {text for scope in scopes for text in scope.full_beginnings})
+    division = Division(["landing"], {text for scope in scopes for text in scope.full_beginnings})
     divided = DividedEvents(commit, division)
     for scope in scopes:
         selected = divided.select(scope.full_beginnings)
@@ -65,7 +65,7 @@ def test_table_takes_from_a_divided_commit_what_it_takes_from_all_of_it(prefix, 
 
 def test_table_without_a_share_gets_all_events() -> None:
     commit = build_commit([("a/1", "own"), ("b/1", "own")])
-    divided = DividedEvents(commit, Division("landing", ["a/"]))
+    divided = DividedEvents(commit, Division(["landing"], ["a/"]))
     assert divided.select(["a/"]) == commit[:1]
     assert divided.select(["a/", "b/"]) == commit
     assert divided.select(None) == commit

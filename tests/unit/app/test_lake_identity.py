@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from headwater.app.lake_identity import check_format, check_sources, ensure_usable_lake
+from headwater.app.lake_identity import check_format, check_sources, ensure_usable_lake, name_sources
 from headwater.app.objects.explain import parse_uri
 from headwater.app.scope import build_scope, rename_moved
 from headwater.capture.captured_event import CapturedEvent
@@ -43,6 +43,23 @@ def test_another_bucket_is_refused_and_both_ways_forward_are_named() -> None:
     assert caught.value.message.endswith(f"was filled from the bucket {BUCKET}; source.bucket is now acme")
     assert f"moved_from: {BUCKET}" in caught.value.hint
     assert "set lake to another location" in caught.value.hint
+
+
+def test_a_source_can_be_added_but_none_that_has_events_taken_away() -> None:
+    known = (
+        with_known_bucket(build_settings(type="s3", bucket="acme"))
+        .sources[0]
+        .model_copy(update={"name": "known"})
+    )
+    other = build_settings(type="s3", bucket="acme", name="other").sources[0]
+    both = build_settings(type="s3", bucket="acme").model_copy(update={"source": (other, known)})
+    ensure_usable_lake(both)
+    assert name_sources(both) == f"s3:{BUCKET}\ns3:acme"
+    third = other.model_copy(update={"name": "third", "bucket": "third"})
+    with pytest.raises(UsageError, match="not among the configured sources") as caught:
+        ensure_usable_lake(both.model_copy(update={"source": (other, third)}))
+    assert "add it to source again" in caught.value.hint
+    assert f"moved_from: {BUCKET}" in caught.value.hint
 
 
 def test_another_bucket_with_the_same_objects_is_taken() -> None:

@@ -99,7 +99,7 @@ def test_problems_have_the_line_and_the_key_of_their_place() -> None:
     found = problems("orders", text)
     assert [line.split(": ")[:2] for line in found] == [
         ["headwater.yaml:1", "spark.driver_memory"],
-        ["headwater.yaml:6", "lakes.orders.sources[0].prefx"],
+        ["headwater.yaml:6", "lakes.orders.source.prefx"],
     ]
     assert [line.split(": ")[0] for line in problems("folder", text)] == ["headwater.yaml:1"]
 
