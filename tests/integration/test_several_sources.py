@@ -173,4 +173,4 @@ def test_an_event_of_a_bucket_of_no_source_is_reported_and_blocks_nothing(source
     findings = sources.read_json("doctor")["findings"]
     (found,) = [one for one in findings if one["name"] == "lake.other_buckets"]
     assert found["status"] == "warning"
-    assert "1 of the bucket stranger" in found["detail"]
+    assert "1 events are of the bucket stranger" in found["detail"]

@@ -79,6 +79,7 @@ class ObjectStoreConfig:
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
     that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
     or identifies a memory store. Objects whose bucket is `known_as` in the lake are at `location` now.
+    `profile`, `role` and `external_id` say whose credentials a process uses, if not those that it finds.
     `routes` are those of a `routed` store: the store of each bucket, by its name in the lake.
     """
 
@@ -95,6 +96,9 @@ class ObjectStoreConfig:
     max_attempts: int = 5
     connect_timeout: float = 5.0
     read_timeout: float = 60.0
+    profile: str = ""
+    role: str = ""
+    external_id: str = ""
     routes: tuple[tuple[str, "ObjectStoreConfig"], ...] = ()
 
     def choose(self, bucket: str) -> "ObjectStoreConfig":

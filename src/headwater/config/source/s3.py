@@ -125,6 +125,26 @@ class S3SourceConfig(SourceSection):
     )
     prefix: str = Field("", description="Ingest only keys with this prefix.")
     region: str | None = Field(None, description="Region of the bucket. Default: AWS's default chain.")
+    profile: str | None = Field(
+        None,
+        min_length=1,
+        description="Profile of the AWS configuration files, for the credentials of bucket and queue. "
+        "Default: AWS's default chain.",
+        examples=["acme-eu"],
+    )
+    role_arn: str | None = Field(
+        None,
+        pattern=r"^arn:[a-z-]+:iam::\d{12}:role/\S+$",
+        description="Role to assume for bucket and queue, such as one of the bucket's account. With "
+        "`profile` or `role_arn`, large objects are read whole, not in splits.",
+        examples=["arn:aws:iam::123456789012:role/headwater"],
+    )
+    external_id: str | None = Field(
+        None,
+        min_length=2,
+        description="External id that the role's trust policy requires.",
+        examples=["acme-landing"],
+    )
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
     file_system_scheme: Literal["s3", "s3a"] = Field(
         "s3a", description="URL scheme with which Spark reads large objects."
@@ -188,6 +208,8 @@ class S3SourceConfig(SourceSection):
             iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         )
         tags = self.clean_source_tags
+        if self.external_id and not self.role_arn:
+            problems.append((("external_id",), "applies only with `role_arn`; set it, or remove this"))
         if not 0 < len(tags) <= _MAX_TAGS or any(
             not 0 < len(name) <= 128 or len(value) > 256 or name.lower().startswith("aws:")
             for name, value in tags.items()

@@ -33,6 +33,7 @@ from headwater.sources.provisioner import (
     Role,
     ensure_applicable,
 )
+from headwater.sources.s3.access import Access, open_session
 from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
 from headwater.sources.s3.planning.desired import Addresses, Site
@@ -102,7 +103,7 @@ class AwsClients:
     @cached_property
     def core(self) -> botocore.session.Session:
         """Return the session that finds the credentials."""
-        return botocore.session.get_session()
+        return open_session(Access.of(self._source))
 
     @cached_property
     def _session(self) -> boto3.session.Session:
@@ -111,7 +112,7 @@ class AwsClients:
     @cached_property
     def s3(self) -> Any:
         """Return a client for the bucket."""
-        return build_s3_client(self._source.endpoint, self._source.region)
+        return build_s3_client(self._source.endpoint, self._source.region, access=Access.of(self._source))
 
     def close(self) -> None:
         """Close connections."""
