@@ -15,6 +15,7 @@ from headwater.demo.emulator import REGION
 from headwater.demo.landing_zone import ALL_EVENTS, create_queue, find_queue_arn
 from tests.fixtures.emulator import EmulatorSession
 from tests.fixtures.end_to_end.product import Product
+from tests.fixtures.notification_bodies import s3_record
 
 # Of each, a first batch is committed and a second one is in work.
 POINTS = (
@@ -147,6 +148,9 @@ def test_commands_name_the_source(sources: Sources) -> None:
 
 
 def test_an_object_without_a_notification_is_found_in_its_own_source(sources: Sources) -> None:
+    # Objects of this age may otherwise still have notifications on their way.
+    sources.config["reconcile"] = {"settle_seconds": 0}
+    sources.write_config()
     west = sources.buckets["west"]
     sources._s3.put_bucket_notification_configuration(Bucket=west, NotificationConfiguration={})
     sources.put("west", "round-0/0.json", 77)
@@ -157,20 +161,16 @@ def test_an_object_without_a_notification_is_found_in_its_own_source(sources: So
 
 
 def test_an_event_of_a_bucket_of_no_source_is_reported_and_blocks_nothing(sources: Sources) -> None:
-    record = {
-        "eventName": "ObjectCreated:Put",
-        "eventTime": "2026-05-01T00:00:00.000Z",
-        "s3": {
-            "bucket": {"name": "stranger"},
-            "object": {"key": "x.json", "size": 1, "eTag": "e", "sequencer": "0A"},
-        },
-    }
+    record = s3_record()
+    record["s3"]["bucket"]["name"] = "stranger"
     sources.sqs.send_message(QueueUrl=sources.queue_url, MessageBody=json.dumps({"Records": [record]}))
     sources.put("files", "last.json", 1)
     run = sources.run_once().expect(0)
     assert "stranger" in run.stderr
     sources.assert_tables_equal_the_model()
-    findings = sources.read_json("doctor")["findings"]
+    # The bucket west has no notifications any more, which is a problem of its source alone.
+    findings = json.loads(sources.command("doctor", "--json").expect(1).stdout)["findings"]
+    assert {one["name"].split(":")[0] for one in findings if one["status"] == "problem"} == {"west"}
     (found,) = [one for one in findings if one["name"] == "lake.other_buckets"]
     assert found["status"] == "warning"
     assert "1 events are of the bucket stranger" in found["detail"]

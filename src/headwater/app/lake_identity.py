@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import structlog
+
 from headwater.app.restore_state import ensure_restored
 from headwater.app.scope import list_buckets
 from headwater.capture.events_table import EventsTable
@@ -10,6 +12,8 @@ from headwater.errors import TableUnsupportedError, UsageError
 from headwater.lake.layout import events_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.storage_options import build_storage_options
+
+log = structlog.stdlib.get_logger(__name__)
 
 SOURCE_KEY = "source"
 """Key in the metadata of each commit of the events table. Its value has a line for each source, such as
@@ -73,7 +77,15 @@ def check_usable_lake(settings: Settings, events: EventsTable) -> None:
     """Check the same with Spark, for any lake. Raises `UsageError`."""
     found = events.find_metadata(SOURCE_KEY) or {}
     check_format(settings.lake, found)
-    missing = list_missing(found.get(SOURCE_KEY, ""), name_sources(settings))
+    known, configured = found.get(SOURCE_KEY, ""), name_sources(settings)
+    for added in list_missing(configured, known) if known else ():
+        if events.has_events_of(added.partition(":")[2]):
+            log.warning(
+                "events of a new source were captured before it was a source; no table has read them",
+                source=added,
+                hint="ingest its objects: headwater verify --repair",
+            )
+    missing = list_missing(known, configured)
     check_sources(settings, [one for one in missing if events.has_events_of(one.partition(":")[2])])
 
 

@@ -186,8 +186,9 @@ def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str
         ],
     )
     for done in report.reconciles:
+        where = f"{done.bucket}: " if len(report.reconciles) > 1 else ""
         render_text(
-            f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
+            f"{where}{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
             f"{done.vanished:,} deleted without a notification"
         )
     for clean in report.cleans:

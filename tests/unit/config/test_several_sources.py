@@ -181,6 +181,18 @@ def test_spark_has_one_endpoint_for_buckets_of_cloud_storage() -> None:
     assert "source[1].endpoint: 'http://b:1' differs from that of source 'a'" in line
 
 
+def test_a_key_of_a_list_cannot_be_set_from_outside() -> None:
+    text = f"source: [{{name: a, type: s3, bucket: a}}]\nlake: s3a://l\n{TABLES}"
+    path = Path("headwater.yaml")
+    with pytest.raises(ConfigError, match=r"--set source\.region: source is a list") as caught:
+        parse_settings(text, path, {}, {"source.region": "eu-west-1"})
+    assert "--set 'source=[...]'" in caught.value.hint
+    with pytest.raises(ConfigError, match=r"variable HEADWATER__SOURCE__QUEUE__URL: source is a list"):
+        parse_settings(text, path, {"HEADWATER__SOURCE__QUEUE__URL": "https://q"})
+    whole = {"source": '[{"name": "b", "type": "s3", "bucket": "b"}]'}
+    assert [source.name for source in parse_settings(text, path, {}, whole).sources] == ["b"]
+
+
 def test_the_printed_configuration_is_a_list_again() -> None:
     settings = load("name: a, type: s3, bucket: a", "name: b, type: local, path: /b")
     shown = settings.to_effective()["source"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from headwater.app.scope import choose_sources, label_source
 from headwater.config.settings import Settings
 from headwater.config.source import SourceConfig
+from headwater.errors import UsageError
 from headwater.sources.finding import SetupFinding
 from headwater.sources.provisioner import (
     Plan,
@@ -47,6 +48,7 @@ def plan_resources(settings: Settings, scope: ProvisioningScope = NO_SCOPE, only
 
 def plan_removal(settings: Settings, scope: ProvisioningScope = NO_SCOPE, only: str = "") -> Plan:
     """Return what `down` would do. Raises as `plan_resources` does."""
+    _refuse_shared_queue(settings, only)
     with _open_provisioners(settings, scope, only) as provisioners:
         plans = [_label(settings, source, one.plan_removal()) for source, one in provisioners]
     return _join([*plans, _list_skipped(settings, only)])
@@ -105,6 +107,20 @@ def take_down(
         for _, provisioner in provisioners:
             provisioner.remove(provisioner.plan_removal(), note)
     return tuple(applied)
+
+
+def _refuse_shared_queue(settings: Settings, only: str) -> None:
+    """Raise `UsageError` if `down` of one source would remove what others need.
+
+    A shared queue in AWS is never removed.
+    """
+    for source in choose_sources(settings, only) if only else ():
+        others = tuple(one for one in settings.sources if one is not source)
+        if source.type != "s3" and ProvisioningScope(siblings=others).shares_queue(source):
+            raise UsageError(
+                f"source {only} shares its queue with another source, which would lose it",
+                hint="omit --source to remove the resources of all sources",
+            )
 
 
 Opened = list[tuple[SourceConfig, Provisioner]]
