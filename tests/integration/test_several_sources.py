@@ -173,4 +173,4 @@ def test_an_event_of_a_bucket_of_no_source_is_reported_and_blocks_nothing(source
     assert {one["name"].split(":")[0] for one in findings if one["status"] == "problem"} == {"west"}
     (found,) = [one for one in findings if one["name"] == "lake.other_buckets"]
     assert found["status"] == "warning"
-    assert "1 events are of the bucket stranger" in found["detail"]
+    assert "events of the bucket stranger: 1" in found["detail"]

@@ -30,7 +30,6 @@ def iter_other_buckets(settings: Settings) -> Iterator[SetupFinding]:
             yield SetupFinding(
                 _NAME,
                 "warning",
-                f"{count:,} events are of the bucket {bucket}, which is no source: no table ingests its "
-                "objects",
+                f"events of the bucket {bucket}: {count:,}; it is no source, so no table ingests its objects",
                 "add the bucket to `source`, or stop its notifications to the queue",
             )
