@@ -18,11 +18,6 @@ def locate(source: SourceConfig) -> Location:
     return Location(source.type, source.known_location, source.prefix)
 
 
-def list_locations(settings: Settings) -> tuple[Location, ...]:
-    """Return the locations of all sources, which have no objects in common."""
-    return tuple(map(locate, settings.listed_sources))
-
-
 def list_buckets(settings: Settings) -> dict[str, str]:
     """Return the buckets and folders of all sources, by their name in the lake, with their provider."""
     return {source.known_location: source.type for source in settings.sources}

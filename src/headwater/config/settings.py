@@ -136,7 +136,10 @@ class Settings(Section):
     @property
     def listed_sources(self) -> tuple[SourceConfig, ...]:
         """Return the sources with different objects: several may differ in the queue only."""
-        return tuple({(one.known_location, one.prefix): one for one in reversed(self.sources)}.values())[::-1]
+        found: dict[tuple[str, str], SourceConfig] = {}
+        for source in self.sources:
+            found.setdefault((source.known_location, source.prefix), source)
+        return tuple(found.values())
 
     @property
     def is_watched(self) -> bool:
