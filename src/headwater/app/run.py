@@ -413,20 +413,19 @@ def build_components(
 
 def _build_elected(app: App, capture: Captures, metrics: Metrics | None) -> list[Component]:
     """Build what one process does for all that capture."""
-    is_alive = app.is_session_alive
+    sources = [(source, label_source(app.settings, source)) for source in app.settings.listed_sources]
     built: list[Component] = [RetryLoop(app)]
-    for source in app.settings.listed_sources:
-        reconcile, until = (
-            Reconcile(app, source, metrics=metrics),
-            partial(capture.find_captured_until, source),
-        )
-        built.append(ReconcileLoop(reconcile, until, is_alive, label_source(app.settings, source)))
+    for source, label in sources:
+        reconcile = Reconcile(app, source, metrics=metrics)
+        until = partial(capture.find_captured_until, source)
+        built.append(ReconcileLoop(reconcile, until, app.is_session_alive, label))
     built.append(EventsClustering(app))
-    for source in app.settings.listed_sources:
+    for source, label in sources:
         if source.clean_source != "off":
-            clean, is_drained = CleanSource(app, source, metrics=metrics), partial(capture.is_drained, source)
-            label, delay = label_source(app.settings, source), source.clean_source_delay
-            built.append(CleanLoop(clean, delay, is_drained, is_alive, label=label))
+            clean = CleanSource(app, source, metrics=metrics)
+            is_drained = partial(capture.is_drained, source)
+            delay = source.clean_source_delay
+            built.append(CleanLoop(clean, delay, is_drained, app.is_session_alive, label=label))
     return built
 
 
