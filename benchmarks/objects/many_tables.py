@@ -18,7 +18,7 @@ from headwater.capture.division import DividedEvents, Division
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage, StoredEvent
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Limits, Scope, take_batch
+from headwater.ingest.planning.plan import Limits, Location, Scope, take_batch
 from headwater.ingest.planning.selection import build_selector, find_beginnings
 from tests.fixtures.events import build_event, build_stored
 
@@ -56,12 +56,12 @@ def build_commit(number: int) -> list[StoredEvent]:
 def build_scope(folders: str) -> Scope:
     """The rules of the table of the folders that begin so."""
     table = TableConfig(path=f"raw/{folders}*/**/*.json", format="json")
-    return Scope("landing", "", build_selector(table), find_beginnings(table.path))
+    return Scope((Location("s3", "landing"),), build_selector(table), find_beginnings(table.path))
 
 
 def measure(commits: Sequence[list[StoredEvent]], scopes: Sequence[Scope]) -> float:
     """Microseconds of CPU per event of dividing all commits, and of all tables."""
-    division = Division("landing", {text for scope in scopes for text in scope.full_beginnings})
+    division = Division(["landing"], {text for scope in scopes for text in scope.full_beginnings})
     end, taken = Position(_COMPLETED), 0
     started = time.process_time()
     for commit in commits:

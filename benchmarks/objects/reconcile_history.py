@@ -18,7 +18,6 @@ from benchmarks.result import BenchmarkResult
 from benchmarks.rig.apps import open_folder_app
 from benchmarks.sizes import sized
 from headwater.app import App
-from headwater.app.scope import source_bucket
 from headwater.capture.event_rows import EVENTS_SCHEMA
 from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.stored_groups import StoredGroups
@@ -50,7 +49,7 @@ def measure(objects: int, events: int) -> BenchmarkResult:
 
 def append(app: App, objects: int, change: int) -> None:
     """Commit one event of each object; Spark makes them."""
-    bucket = source_bucket(app.settings)
+    bucket = app.settings.sources[0].known_location
     time = f"timestamp'2026-05-01 00:00:00' + make_interval(0, 0, 0, {change})"
     values = {
         "event_id": f"md5(concat(id, ' ', {change}))",
@@ -103,7 +102,7 @@ def measure_reading(app: App, objects: int, events: int) -> float:
 def read_all(app: App, objects: int, groups: StoredGroups | None) -> float:
     """Seconds until the state of every object has reached Python."""
     began = time.monotonic()
-    states = KnownStates(app.events, stored=groups).iter_known(source_bucket(app.settings))
+    states = KnownStates(app.events, stored=groups).iter_known(app.settings.sources[0].known_location)
     count = sum(1 for _ in states)
     if count != objects:
         raise RuntimeError(f"{count} states of {objects} objects")

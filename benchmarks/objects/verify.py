@@ -98,7 +98,7 @@ def main(size: int) -> None:
         with open_app(build_settings(folder, source, TABLES)) as app:
             fill_rows(app, size)
             fill_ledger(app, size)
-            comparison = Verify(app, source=_Source(app.settings.source, size))
+            comparison = Verify(app, open_source=lambda source: _Source(source, size))
             started = time.monotonic()
             report = comparison.run()
             seconds = time.monotonic() - started
@@ -141,7 +141,7 @@ def fill_ledger(app: App, size: int, watermark: Watermark = _NEWEST) -> None:
 
 def find_folder(app: App) -> str:
     """The source's folder, which is its bucket."""
-    source = app.settings.source
+    source = app.settings.sources[0]
     assert source.type == "local"
     return str(source.path)
 

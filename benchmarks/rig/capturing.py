@@ -13,7 +13,7 @@ LIMIT_SECONDS = 120
 
 def capture(app: App, messages: int) -> float:
     """Seconds in which the consumer commits and deletes that many messages."""
-    source = app.settings.source
+    source = app.settings.sources[0]
     queue = build_queue(source)
     options = build_options(source.queue, app.settings.capture)
     reports: list[CommitReport] = []

@@ -34,7 +34,7 @@ def run(config: Path, table: Path) -> None:
     options = WriteOptions(table_name="orders", operation="upsert", record_key=("id",), ordering=("ts",))
     reader = app.spark.readStream.format("json").schema(SCHEMA)
     stream = (
-        reader.load(f"s3a://{settings.source.location}/orders/")
+        reader.load(f"s3a://{settings.sources[0].location}/orders/")
         .writeStream.format("hudi")
         .options(**options.to_hoodie())
         .option("checkpointLocation", f"{table}-checkpoint")

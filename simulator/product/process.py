@@ -8,7 +8,7 @@ from headwater.capture.position import Position
 from headwater.capture.quarantine_item import QuarantineItem
 from headwater.capture.reconcile import ReconcilePass
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Limits, Scope
+from headwater.ingest.planning.plan import Limits, Location, Scope
 from headwater.ingest.planning.selection import build_selector, find_beginnings
 from simulator.bugs import Bugs
 from simulator.outside.bucket import BUCKET, Bucket, BucketStore, Record
@@ -26,7 +26,7 @@ from simulator.product.reconcile import SimulatedEventLog, SimulatedReconcile
 from simulator.scenario import Scenario
 
 _TABLE = TableConfig(path=("**",), format="text")
-_SCOPE = Scope(BUCKET, "", build_selector(_TABLE), find_beginnings(_TABLE.path))
+_SCOPE = Scope((Location("s3", BUCKET),), build_selector(_TABLE), find_beginnings(_TABLE.path))
 _MAX_BYTES = 200
 
 

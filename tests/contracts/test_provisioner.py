@@ -29,7 +29,7 @@ def provisioner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Prov
     else:
         cloud: Cloud = request.getfixturevalue("cloud")
         settings = cloud.settings()
-    with closing(build_provisioner(settings.source, settings.lake)) as built:
+    with closing(build_provisioner(settings.sources[0], settings.lake)) as built:
         yield built
 
 

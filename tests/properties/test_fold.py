@@ -7,7 +7,7 @@ from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage
 from headwater.config.table import TableConfig
 from headwater.ingest.planning.fold import fold
-from headwater.ingest.planning.plan import Limits, Scope, take_batch
+from headwater.ingest.planning.plan import Limits, Location, Scope, take_batch
 from headwater.ingest.planning.selection import build_selector
 from tests.fixtures.events import build_event, build_stored
 
@@ -60,7 +60,7 @@ def test_last_content_of_an_object_is_read_unless_it_is_removed(batch):
 def test_batches_of_any_size_cover_every_event_once_and_in_order(batch, max_files, max_bytes):
     completed = "20260501000000000"
     pending = [build_stored(event, at, completed) for at, event in enumerate(batch)]
-    scope = Scope("landing", "", build_selector(TableConfig(path="**", format="json")))
+    scope = Scope((Location("s3", "landing"),), build_selector(TableConfig(path="**", format="json")))
     seen, more = [], True
     while more:
         taken = take_batch(

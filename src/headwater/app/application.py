@@ -1,6 +1,7 @@
 """`App`: wires objects from the configuration. The only module that knows every stage."""
 
 import gc
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -13,9 +14,7 @@ from headwater.app.lake_identity import build_identity
 from headwater.app.scope import (
     build_scope,
     build_sets,
-    source_bucket,
-    source_location,
-    source_provider,
+    list_buckets,
 )
 from headwater.capture.division import Division
 from headwater.capture.events_table import EventsTable
@@ -24,6 +23,7 @@ from headwater.capture.quarantine_table import QuarantineTable
 from headwater.capture.reconcile.stored_groups import StoredGroups
 from headwater.config.environment import find_state_folder, read_environment
 from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
@@ -114,6 +114,8 @@ class App:
         self.environ = read_environment() if environ is None else environ
         self._given_spark = spark
         self._session_of = session_of
+        # Passes over several sources write the same tables.
+        self.reconcile_turn = threading.Lock()
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -142,7 +144,7 @@ class App:
         settings = self.settings
         scopes = [build_scope(settings, name) for name in settings.object_tables]
         beginnings = {text for scope in scopes for text in scope.full_beginnings}
-        division = Division(source_bucket(settings), beginnings)
+        division = Division(list_buckets(settings), beginnings)
         return EventsTable(self.spark, events_path(settings.lake), build_identity(settings), division)
 
     @cached_property
@@ -200,16 +202,19 @@ class App:
         sets, rule = build_sets(settings, name), config.complete_when
         if sets is None or rule is None:
             return TablePipeline(name, rules, ports)
-        set_rules = SetRules(rule, sets, source_provider(settings), keeps_history=config.history is not None)
-        planner = self._build_planner(set_rules, lambda: rows.load_state().sets)
+        set_rules = SetRules(rule, sets, keeps_history=config.history is not None)
+        planner = self._build_planner(name, set_rules, lambda: rows.load_state().sets)
         return SetPipeline(name, rules, ports, planner, rows, rule.max_shrink)
 
-    def _build_planner(self, rules: SetRules, load_progress: Callable[[], SetProgress]) -> SetPlanner:
+    def _build_planner(
+        self, name: str, rules: SetRules, load_progress: Callable[[], SetProgress]
+    ) -> SetPlanner:
         """Build what decides about the sets of a table."""
+        (source,) = self.settings.list_sources_of(name)
         listed = ListedSets(
-            build_source(self.settings.source),
-            build_object_store(self.build_store_config()),
-            (rules.provider, source_bucket(self.settings)),
+            build_source(source),
+            build_object_store(self.build_source_store(source)),
+            rules.names.location,
             self.events.find_events,
             load_progress,
         )
@@ -241,8 +246,7 @@ class App:
         return HudiRows(name, config, table, parts, adopts_rules=adopts_rules)
 
     def _build_record_source(self, name: str, config: TableConfig) -> RecordSource:
-        store = self.build_store_config()
-        return RecordSource(self.spark, name, config, store, store.scheme)
+        return RecordSource(self.spark, name, config, self.build_store_config(name))
 
     def settle_starts(self, names: Iterable[str]) -> Mapping[str, Position]:
         """Return where those of the tables begin that have `start_from: latest`, decided at the first call.
@@ -285,15 +289,21 @@ class App:
         keep = timedelta(seconds=rules.config.keep_tombstones)
         tombstones = Tombstones(name, self.stores.tombstones, keep)
         table = Table(self.spark, table_path(self.settings.lake, name))
-        return ChangeParts(rules, build_scope(self.settings, name).prefix, tombstones, table)
+        return ChangeParts(rules, build_scope(self.settings, name).relative_key, tombstones, table)
 
-    def build_store_config(self) -> ObjectStoreConfig:
-        """Return where the objects of the source are fetched from."""
-        source = self.settings.source
+    def build_store_config(self, name: str) -> ObjectStoreConfig:
+        """Return where the objects of a table are fetched from."""
+        routes = {
+            one.known_location: self.build_source_store(one) for one in self.settings.list_sources_of(name)
+        }
+        return ObjectStoreConfig("routed", routes=tuple(routes.items()))
+
+    def build_source_store(self, source: SourceConfig) -> ObjectStoreConfig:
+        """Return where the objects of a source are fetched from."""
         config = build_source(source).build_store_config()
         if source.moved_from is None:
             return config
-        return replace(config, known_as=source_bucket(self.settings), location=source_location(self.settings))
+        return replace(config, known_as=source.known_location, location=source.location)
 
     def build_pipelines(self, only: Sequence[str] = ()) -> list[TablePipeline[BatchRead]]:
         """Build the pipelines of all tables built from objects, or of those named."""

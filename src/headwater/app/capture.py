@@ -1,17 +1,18 @@
-"""Capture as one thread of a run: the consumer, and for folders and topics the watcher that feeds it."""
+"""Capture of one queue as a thread of a run: the consumer, and for folders and topics what feeds it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 from headwater.app.application import App
-from headwater.app.scope import source_bucket
 from headwater.capture.announced_files import read_announced_files
 from headwater.capture.announced_ranges import read_captured_ranges
 from headwater.capture.consumer import CaptureStats, CommitReport, Consumer, build_options
 from headwater.capture.consumer.committer import AppendEvents, AppendQuarantine
 from headwater.capture.events_table import EventsTable
+from headwater.config.source import SourceConfig
 from headwater.errors import SourceError
 from headwater.observability.metrics import Metrics
 from headwater.observability.part_board import PartBoard
@@ -43,38 +44,46 @@ class Watcher(Protocol):
         ...
 
 
-class Capture:
-    """Runs the consumer in its own thread. `failure` is the error that ended it, if any.
+@dataclass(frozen=True, slots=True)
+class CaptureParts:
+    """What the consumers of a run have in common."""
 
-    `incomplete` is why a run that ends by itself could not capture everything.
+    append_events: AppendEvents
+    append_quarantine: AppendQuarantine
+    on_commit: Callable[[CommitReport], None]
+    metrics: Metrics | None
+    board: PartBoard
+    traces: Traces
+
+
+class Capture:
+    """Runs the consumer of one queue in its own thread. `failure` is the error that ended it, if any.
+
+    `sources` have the queue in common; a folder or a cluster has one of its own. `label` names them among
+    several queues. `incomplete` is why a run that ends by itself could not capture everything.
     """
 
     def __init__(
-        self,
-        app: App,
-        append_events: AppendEvents,
-        append_quarantine: AppendQuarantine,
-        on_commit: Callable[[CommitReport], None],
-        metrics: Metrics | None,
-        board: PartBoard,
-        traces: Traces,
+        self, app: App, sources: Sequence[SourceConfig], parts: CaptureParts, label: str = ""
     ) -> None:
-        source = app.settings.source
-        self._settings = app.settings
+        source, suffix = sources[0], f".{label}" if label else ""
+        self.sources = sources
         self._source = source
         self._queue = build_queue(source)
         self._consumer = Consumer(
             self._queue,
-            append_events,
-            append_quarantine,
+            parts.append_events,
+            parts.append_quarantine,
             build_options(source.queue, app.settings.capture),
-            on_commit=on_commit,
-            metrics=metrics,
+            on_commit=parts.on_commit,
+            metrics=parts.metrics,
         )
-        self._part = board.add("capture")
-        self._watcher_part = board.add(f"capture-{_WATCHED[source.type]}") if source.is_watched else None
-        self._consumer.report_to(board)
-        self._consumer.trace_to(traces)
+        self._part = parts.board.add(f"capture{suffix}")
+        self._watcher_part = (
+            parts.board.add(f"capture-{_WATCHED[source.type]}{suffix}") if source.is_watched else None
+        )
+        self._consumer.report_to(parts.board, suffix)
+        self._consumer.trace_to(parts.traces)
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self._fed = threading.Event()
@@ -89,8 +98,8 @@ class Capture:
         """Return what the consumer has done so far."""
         return self._consumer.stats
 
-    def start(self, stop: threading.Event, ended: threading.Event, *, once: bool) -> None:
-        """Start receiving; set `ended` when capture ends for any reason."""
+    def start(self, stop: threading.Event, on_end: Callable[[], None], *, once: bool) -> None:
+        """Start receiving; call `on_end` when the consumer ends for any reason."""
         self._stop, self._once = stop, once
 
         def consume() -> None:
@@ -100,7 +109,7 @@ class Capture:
             except Exception as error:
                 self.failure = error
             finally:
-                ended.set()
+                on_end()
 
         self._start_thread(consume, "capture")
 
@@ -182,7 +191,7 @@ class Capture:
                 self._watcher_part.note("running")
 
     def _build_watcher(self, events: EventsTable) -> Watcher | None:
-        source, queue, bucket = self._source, self._queue, source_bucket(self._settings)
+        source, queue, bucket = self._source, self._queue, self._source.known_location
         if not isinstance(queue, MemoryQueue):
             return None
         if source.type == "local":

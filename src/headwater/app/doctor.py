@@ -1,14 +1,18 @@
 """`diagnose`: finds problems of the setup that can be seen from this machine, and their fixes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from headwater.app.catalogs.check import iter_catalog_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
+from headwater.app.other_buckets import iter_other_buckets
 from headwater.app.schema_check import iter_schema_findings
+from headwater.app.scope import label_source, locate
 from headwater.app.services.lock_check import check_lock
 from headwater.app.services.version_check import check_versions
 from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
 from headwater.lake.prerequisites.jars import MAVEN_CENTRAL
 from headwater.observability.clock import Clock, SystemClock
 from headwater.sources.finding import SetupFinding
@@ -38,6 +42,7 @@ def diagnose(
         *iter_catalog_findings(settings),
         # Each request to a lake that does not answer takes long.
         *(check_versions(settings) if is_healthy(lake) else []),
+        *(iter_other_buckets(settings) if is_healthy(lake) else []),
     ]
     if start_spark:
         findings.append(check_spark(settings, environ))
@@ -45,9 +50,22 @@ def diagnose(
 
 
 def check_source(settings: Settings, clock: Clock) -> list[SetupFinding]:
-    """Return findings about the folder, or about bucket, queue and the resources between them."""
-    mirrors = any(table.effective_mode == "mirror" for table in settings.object_tables.values())
-    return build_source(settings.source).check(needs_removals=mirrors, clock=clock)
+    """Return findings about each source: its folder, or bucket, queue and the resources between them."""
+    found: list[SetupFinding] = []
+    for source in settings.sources:
+        label = label_source(settings, source)
+        checked = build_source(source).check(needs_removals=_has_mirror(settings, source), clock=clock)
+        found += [replace(one, name=f"{label}: {one.name}") if label else one for one in checked]
+    return found
+
+
+def _has_mirror(settings: Settings, source: SourceConfig) -> bool:
+    """True if a table needs events of deleted objects of the source."""
+    return any(
+        table.effective_mode == "mirror"
+        and any(locate(source) == locate(one) for one in settings.list_sources_of(name))
+        for name, table in settings.object_tables.items()
+    )
 
 
 def is_healthy(findings: list[SetupFinding]) -> bool:

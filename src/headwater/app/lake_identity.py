@@ -1,9 +1,11 @@
 """Records the source and the format of a lake, and compares them with the configuration and this release."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import structlog
 
 from headwater.app.restore_state import ensure_restored
-from headwater.app.scope import source_bucket, source_provider
+from headwater.app.scope import list_buckets
 from headwater.capture.events_table import EventsTable
 from headwater.config.settings import Settings
 from headwater.errors import TableUnsupportedError, UsageError
@@ -11,8 +13,11 @@ from headwater.lake.layout import events_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.storage_options import build_storage_options
 
+log = structlog.stdlib.get_logger(__name__)
+
 SOURCE_KEY = "source"
-"""Key in the metadata of each commit of the events table, with `s3:BUCKET` or `local:FOLDER` as value."""
+"""Key in the metadata of each commit of the events table. Its value has a line for each source, such as
+`s3:BUCKET` or `local:FOLDER`."""
 
 FORMAT_KEY = "format"
 """Key in the same metadata, absent before 25 November 2026, which means 1."""
@@ -21,14 +26,19 @@ FORMAT = 1
 chunks. Older formats are read and replaced as commits are made."""
 
 
-def name_source(settings: Settings) -> str:
-    """Return the source as the events table records it."""
-    return f"{source_provider(settings)}:{source_bucket(settings)}"
+def name_sources(settings: Settings) -> str:
+    """Return the sources as the events table records them."""
+    return "\n".join(sorted(f"{provider}:{bucket}" for bucket, provider in list_buckets(settings).items()))
+
+
+def list_missing(known: str, configured: str) -> list[str]:
+    """Return the recorded sources that are not configured. Pure."""
+    return sorted(set(known.splitlines()) - set(configured.splitlines()))
 
 
 def build_identity(settings: Settings) -> dict[str, str]:
     """Return the metadata of each commit of the events table."""
-    return {SOURCE_KEY: name_source(settings), FORMAT_KEY: str(FORMAT)}
+    return {SOURCE_KEY: name_sources(settings), FORMAT_KEY: str(FORMAT)}
 
 
 def ensure_usable_lake(settings: Settings) -> None:
@@ -48,26 +58,35 @@ def ensure_usable_lake(settings: Settings) -> None:
         found = reader.find_metadata(SOURCE_KEY)
         check_format(settings.lake, found or {})
         known = found[SOURCE_KEY] if found else None
-        if known == name_source(settings):
+        configured = name_sources(settings)
+        if known is not None and not list_missing(known, configured):
             return
-        captured = _read_sources(reader)
+        captured = [f"{provider}:{bucket}" for provider, bucket in count_events(reader)]
     except TableUnsupportedError:
         return
-    if known is None and name_source(settings) not in captured:
-        known = captured[0]
-    # If the source was corrected before anything was captured, no table has a row of the old one.
-    check_source(settings, known if known in captured else None)
+    if known is None:
+        # The bucket with the most events comes first.
+        is_known = set(captured) & set(configured.splitlines())
+        known = configured if is_known else captured[0]
+    # If a source was corrected before anything of it was captured, no table has a row of the old one.
+    missing = [source for source in list_missing(known, configured) if source in captured]
+    check_sources(settings, missing)
 
 
 def check_usable_lake(settings: Settings, events: EventsTable) -> None:
     """Check the same with Spark, for any lake. Raises `UsageError`."""
     found = events.find_metadata(SOURCE_KEY) or {}
     check_format(settings.lake, found)
-    known = found.get(SOURCE_KEY)
-    if known is None or known == name_source(settings):
-        return
-    if events.has_events_of(known.partition(":")[2]):
-        check_source(settings, known)
+    known, configured = found.get(SOURCE_KEY, ""), name_sources(settings)
+    for added in list_missing(configured, known) if known else ():
+        if events.has_events_of(added.partition(":")[2]):
+            log.warning(
+                "events of a new source were captured before it was a source; no table has read them",
+                source=added,
+                hint="ingest its objects: headwater verify --repair",
+            )
+    missing = list_missing(known, configured)
+    check_sources(settings, [one for one in missing if events.has_events_of(one.partition(":")[2])])
 
 
 def check_format(lake: str, metadata: Mapping[str, str]) -> None:
@@ -81,30 +100,40 @@ def check_format(lake: str, metadata: Mapping[str, str]) -> None:
         )
 
 
-def _read_sources(reader: SnapshotReader) -> list[str]:
-    """Return the sources of all events, for a lake whose commits do not name one yet.
+def count_events(reader: SnapshotReader) -> dict[tuple[str, str], int]:
+    """Return the numbers of events by provider and bucket, the highest first.
 
-    A queue may have received events of other buckets; the bucket with the most events comes first.
+    A queue may have received events of other buckets than the configured ones. Raises `LakeError`.
     """
     rows = reader.read(["provider", "bucket"])
     counted = rows.group_by(["provider", "bucket"]).aggregate([([], "count_all")]).to_pylist()
     ranked = sorted(counted, key=lambda row: -int(row["count_all"]))
-    return [f"{row['provider']}:{row['bucket']}" for row in ranked]
+    return {(str(row["provider"]), str(row["bucket"])): int(row["count_all"]) for row in ranked}
 
 
-def check_source(settings: Settings, known: str | None) -> None:
-    """Raise `UsageError` when `known`, from which events were captured, is not the configured source."""
-    if known is None or known == name_source(settings):
+def check_sources(settings: Settings, missing: Sequence[str]) -> None:
+    """Raise `UsageError` for a source from which events were captured, and that is not configured."""
+    if not missing:
         return
-    provider, _, location = known.partition(":")
-    source = settings.source
+    provider, _, location = missing[0].partition(":")
     what = f"the lake {settings.lake} was filled from {_describe(provider, location)}"
-    if provider != source_provider(settings):
+    if len(settings.sources) > 1:
+        raise UsageError(
+            f"{what}, which is not among the configured sources",
+            hint=f"add it to source again; the same objects at a new location: add `moved_from: {location}` "
+            "to their source",
+        )
+    (source,) = settings.sources
+    if provider != source.type:
         raise UsageError(
             f"{what}; source.type is now {source.type}",
-            hint="use a separate lake for the new source: set lake to another location",
+            hint="use a separate lake for the new source: set lake to another location; or make source a "
+            "list of both",
         )
-    hint = "set lake to another location, so that the objects get their own tables"
+    hint = (
+        "set lake to another location, so that the objects get their own tables, or make source a list "
+        "of both"
+    )
     if "moved_from" in type(source).model_fields:
         hint = (
             f"the same objects at a new location: add `moved_from: {location}` to source; otherwise, {hint}"
@@ -113,4 +142,5 @@ def check_source(settings: Settings, known: str | None) -> None:
 
 
 def _describe(provider: str, location: str) -> str:
-    return f"the folder {location}" if provider == "local" else f"the bucket {location}"
+    kind = {"local": "folder", "kafka": "cluster"}.get(provider, "bucket")
+    return f"the {kind} {location}"

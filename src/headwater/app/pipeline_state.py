@@ -27,6 +27,8 @@ def read_pipeline_state(settings: Settings) -> Mapping[str, Any]:
         # Hidden for the reason below.
         note["error"], note["hint"] = "catalog sync failed" if note["error"] else "", ""
     state["last_commits"] = _list_last_commits(settings, options)
+    # Hidden for the reason below.
+    del state["sources"]
     if status.queue and status.queue.error:
         # The message contains paths and addresses; the page only needs to know whether the queue answers.
         state["queue"]["error"] = "the queue does not answer"

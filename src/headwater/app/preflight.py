@@ -34,7 +34,11 @@ def check_before_run(settings: Settings, environ: Mapping[str, str], *, captures
         lambda: ensure_local_lake(settings.lake),
         lambda: _ensure_lineage_file(settings),
         lambda: ensure_headers(environ),
-        *build_source(settings.source).list_preflight_checks(captures=captures),
+        *(
+            check
+            for source in settings.sources
+            for check in build_source(source).list_preflight_checks(captures=captures)
+        ),
     ]
     with ThreadPoolExecutor(len(checks), thread_name_prefix="preflight") as pool:
         for future in [pool.submit(check) for check in checks]:

@@ -55,19 +55,20 @@ class Roles:
             return (*self.tables, *own)
         return (
             *(self.tables if self.serves_only else self.fed),
-            *(_EVENTS if self.has("capture") and settings.source.is_watched else ()),
+            *(_EVENTS if self.has("capture") and settings.is_watched else ()),
             *(_OF_INDEX if "index" in self.chosen else ()),
         )
 
     def list_shared(self, settings: Settings) -> tuple[str, ...]:
         """Return the tables that other processes with roles write, too.
 
-        Any number of processes capture from a queue. A folder is watched by one.
+        Any number of processes capture from queues. A folder is watched by one, which also receives from the
+        queues of the lake.
         """
         if self.are_all:
             return ()
         return (
-            *(_EVENTS if self.has("capture") and not settings.source.is_watched else ()),
+            *(_EVENTS if self.has("capture") and not settings.is_watched else ()),
             *(_OF_ALL if self.chosen & {"capture", "tables"} else ()),
             *(_OF_CHANGES if any(settings.tables[name].changes for name in self.fed) else ()),
         )

@@ -11,7 +11,8 @@ from functools import partial
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.capture import Capture
+from headwater.app.capture import CaptureParts
+from headwater.app.captures import Captures
 from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
@@ -24,7 +25,7 @@ from headwater.app.reconcile import Reconcile, ReconcileLoop
 from headwater.app.reconcile.after_restore import ensure_reconciled
 from headwater.app.reconcile.folders import FolderEvents
 from headwater.app.roles import Roles, choose_roles
-from headwater.app.scope import rename_moved, source_bucket
+from headwater.app.scope import label_source, rename_moved
 from headwater.app.services.events_clustering import EventsClustering
 from headwater.app.services.intact_tables import with_integrity_check
 from headwater.app.services.loop import ServicesLoop
@@ -95,18 +96,11 @@ class Run:
         self._stop = threading.Event()
         tracing = build_tracing(app.settings, metrics)
         self._traces = tracing.traces if tracing else Traces()
-        self._folder_events = FolderEvents(source_bucket(app.settings), Reconcile(app).settle_folder)
-        self._capture: Capture | None = None
-        if roles.has("capture"):
-            self._capture = Capture(
-                app,
-                self._append_events,
-                self._append_quarantine,
-                self._note_capture,
-                metrics,
-                self._board,
-                self._traces,
-            )
+        self._folder_events = [
+            FolderEvents(source.known_location, Reconcile(app, source).settle_folder)
+            for source in app.settings.listed_sources
+        ]
+        self._capture = self._build_captures() if roles.has("capture") else None
         for name in self._totals:
             self._board.add(f"{TABLE_PREFIX}{name}")
         # First, so that it ends last: the others may still add to a trace.
@@ -118,6 +112,17 @@ class Run:
             self._components.append(StopWhen(app.settings.stop_when, self._end, is_waiting))
         for component in self._components:
             component.report_to(self._board)
+
+    def _build_captures(self) -> Captures:
+        parts = CaptureParts(
+            self._append_events,
+            self._append_quarantine,
+            self._note_capture,
+            self._metrics,
+            self._board,
+            self._traces,
+        )
+        return Captures(self._app, parts)
 
     def once(self, stop: threading.Event) -> RunReport:
         """Ingest everything available now, then return; earlier when `stop` is set.
@@ -292,7 +297,7 @@ class Run:
                 table.create()
             if any(self._app.settings.tables[name].changes for name in self._totals):
                 stores.tombstones.create()
-        if self._capture and not self._app.settings.source.is_watched:
+        if self._capture and not self._app.settings.is_watched:
             stores.events.share()
 
     def _build_pipelines(self) -> list[Pipeline]:
@@ -310,7 +315,8 @@ class Run:
         self._app.use_pool("capture")
         renamed = rename_moved(self._app.settings, batch)
         appended = self._app.events.append(renamed)
-        self._folder_events.settle(renamed)
+        for folder_events in self._folder_events:
+            folder_events.settle(renamed)
         return appended
 
     def _append_quarantine(self, items: Sequence[QuarantineItem]) -> None:
@@ -335,7 +341,7 @@ class Run:
                 "events of other buckets ignored",
                 table=result.table,
                 buckets=sorted(result.foreign),
-                hint="if one of them is the intended source, correct source.bucket",
+                hint="if their objects are to be ingested, add the bucket to `source`",
             )
         totals.add(result)
         if result.objects or result.committed:
@@ -377,7 +383,7 @@ class Run:
 
 
 def build_components(
-    app: App, capture: Capture | None, metrics: Metrics | None, roles: Roles, traces: Traces
+    app: App, capture: Captures | None, metrics: Metrics | None, roles: Roles, traces: Traces
 ) -> list[Component]:
     """Build what the configuration asks for and the process has a role for, in the order in which a run that
     ends by itself takes their steps."""
@@ -408,17 +414,22 @@ def build_components(
     return built
 
 
-def _build_elected(app: App, capture: Capture, metrics: Metrics | None) -> list[Component]:
+def _build_elected(app: App, capture: Captures, metrics: Metrics | None) -> list[Component]:
     """Build what one process does for all that capture."""
-    source, is_alive = app.settings.source, app.is_session_alive
+    sources = [(source, label_source(app.settings, source)) for source in app.settings.listed_sources]
     built: list[Component] = [RetryLoop(app)]
-    if source.is_listed:
-        reconcile = Reconcile(app, metrics=metrics)
-        built.append(ReconcileLoop(reconcile, capture.find_captured_until, is_alive))
+    for source, label in sources:
+        if source.is_listed:
+            reconcile = Reconcile(app, source, metrics=metrics)
+            until = partial(capture.find_captured_until, source)
+            built.append(ReconcileLoop(reconcile, until, app.is_session_alive, label))
     built.append(EventsClustering(app))
-    if source.clean_source != "off":
-        clean = CleanSource(app, metrics=metrics)
-        built.append(CleanLoop(clean, source.clean_source_delay, capture.is_drained, is_alive))
+    for source, label in sources:
+        if source.clean_source != "off":
+            clean = CleanSource(app, source, metrics=metrics)
+            is_drained = partial(capture.is_drained, source)
+            delay = source.clean_source_delay
+            built.append(CleanLoop(clean, delay, is_drained, app.is_session_alive, label=label))
     return built
 
 

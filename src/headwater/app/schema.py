@@ -9,6 +9,7 @@ from headwater.app.application import App
 from headwater.app.scope import build_scope
 from headwater.capture.position import parse_instant
 from headwater.config.settings import Settings
+from headwater.config.source import LocalSourceConfig
 from headwater.errors import UsageError
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.columns.column_names import list_renamed, rename_for_hudi
@@ -17,6 +18,7 @@ from headwater.ingest.evolution.preview import ObjectPreview, SchemaPreview
 from headwater.ingest.evolution.schema_history import SchemaVersion, name_commit
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
+from headwater.sources.local.source import LocalSource
 from headwater.sources.object_store import ObjectRef, ObjectStoreConfig
 
 
@@ -114,23 +116,37 @@ def locate_object(app: App, text: str) -> tuple[ObjectStoreConfig, ObjectRef]:
 
     Raises `UsageError` for a missing file.
     """
-    source = app.settings.source
+    for source in app.settings.sources:
+        if source.type == "local" and (below := _find_below(source, text)) is not None:
+            return app.build_source_store(source), _refer("local", source.location, below)
     path = Path(text)
-    if source.type == "local":
-        root = Path(source.path).absolute()
-        below = root / text
-        if below.is_file() and below.is_relative_to(root):
-            return app.build_store_config(), _refer("local", str(root), str(below.relative_to(root)))
     if path.is_file():
         return ObjectStoreConfig("local"), _refer("local", str(path.absolute().parent), path.name)
-    if source.type == "local":
-        raise UsageError(f"{text}: no such file, neither at this path nor in the source folder {source.path}")
-    bucket, key = source.location, text
+    buckets = [source for source in app.settings.sources if source.type != "local"]
+    if not buckets:
+        folders = " or ".join(source.location for source in app.settings.sources)
+        raise UsageError(f"{text}: no such file, neither at this path nor in the source folder {folders}")
+    source, bucket, key = buckets[0], buckets[0].location, text
     if "://" in text:
         bucket, _, key = text.split("://", 1)[1].partition("/")
         # The address of a container for Spark ends in its account.
         bucket = bucket.partition("@")[0]
-    return app.build_store_config(), _refer(source.type, bucket, key)
+        source = next((one for one in buckets if bucket in (one.location, one.known_location)), source)
+    elif len(buckets) > 1:
+        shown = ", ".join(one.address for one in buckets)
+        raise UsageError(f"{text} is a key, and there are several buckets", hint=f"specify one of {shown}")
+    return app.build_source_store(source), _refer(source.type, bucket, key)
+
+
+def _find_below(source: LocalSourceConfig, text: str) -> str | None:
+    """Return the path of a file below the folder; None if there is none."""
+    try:
+        below = LocalSource(source).parse_address(text)
+    except UsageError:
+        return None
+    root = Path(source.location)
+    file = root / below
+    return str(file.relative_to(root)) if file.is_file() and file.is_relative_to(root) else None
 
 
 def _refer(provider: str, bucket: str, key: str) -> ObjectRef:

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
 from headwater.app.lineage.following import Following, InputLag, read_following
-from headwater.app.scope import build_scope, build_sets, source_bucket
+from headwater.app.scope import build_scope, build_sets, group_by_queue, label_source
 from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.capture.reconcile.pass_reader import read_last_pass
 from headwater.capture.reconcile.passes import ReconcilePass
 from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
 from headwater.config.table import TableConfig
 from headwater.errors import SourceError
 from headwater.ingest.ledger.starts import STARTS_KEY, parse_starts
@@ -131,6 +132,16 @@ class QueueStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One source. `reconcile` is its most recently started pass; `queue` is None for a folder."""
+
+    name: str
+    address: str
+    queue: QueueStatus | None = None
+    reconcile: ReconcilePass | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WriterStatus:
     """A process that writes the lake: its command, the tables that no other process writes, those that it
     shares, and the states of its parts; a table service publishes none."""
@@ -153,8 +164,9 @@ class WriterStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`headwater status`. `reconcile` is the most recently started pass, `catalogs` the result of each
-    table's last sync to each catalog, `writers` the active processes."""
+    """`headwater status`. `queue` has the messages of all queues, `reconcile` is the most recently started
+    pass over any source, `catalogs` the result of each table's last sync to each catalog, `writers` the
+    active processes."""
 
     events: EventsStatus
     tables: dict[str, TableStatus]
@@ -163,6 +175,7 @@ class Status:
     reconcile: ReconcilePass | None = None
     catalogs: Sequence[SyncNote] = ()
     writers: Sequence[WriterStatus] = ()
+    sources: Sequence[SourceStatus] = ()
 
 
 class StatusReader:
@@ -180,6 +193,8 @@ class StatusReader:
         has_events = events.exists()
         writers = [_to_status(lease) for lease in read_writers(lake, self._options)]
         failures = {table: error for writer in writers for table, error in writer.iter_failures()}
+        sources = self._read_sources()
+        passes = [source.reconcile for source in sources if source.reconcile is not None]
         return Status(
             events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
             tables={
@@ -189,10 +204,11 @@ class StatusReader:
                 for name in only or self._settings.tables
             },
             quarantine=read_quarantine_status(lake, self._options),
-            queue=self._read_queue(),
-            reconcile=self._read_reconcile(),
+            queue=_join_queues([source.queue for source in sources if source.queue is not None]),
+            reconcile=max(passes, key=lambda one: one.started_at, default=None),
             catalogs=[note for note in read_notes(self._settings) if not only or note.table in only],
             writers=writers,
+            sources=sources,
         )
 
     def _read_events(self, events: SnapshotReader) -> EventsStatus:
@@ -301,21 +317,39 @@ class StatusReader:
             inputs=found.inputs,
         )
 
-    def _read_reconcile(self) -> ReconcilePass | None:
-        settings = self._settings
-        path, bucket = reconciles_path(settings.lake), source_bucket(settings)
-        return read_last_pass(path, bucket, settings.source.prefix, self._options)
+    def _read_sources(self) -> list[SourceStatus]:
+        path, found = reconciles_path(self._settings.lake), []
+        for group in group_by_queue(self._settings.sources):
+            # Sources that share a queue share its messages, which are counted once.
+            queue = _read_queue(group[0])
+            for source in group:
+                name = label_source(self._settings, source)
+                done = read_last_pass(path, source.known_location, source.prefix, self._options)
+                found.append(SourceStatus(name, source.address, queue if source is group[0] else None, done))
+        return found
 
-    def _read_queue(self) -> QueueStatus | None:
-        source = self._settings.source
-        if source.is_watched:
-            return None
-        try:
-            with closing(build_queue(source)) as queue:
-                depth = queue.depth()
-        except SourceError as error:
-            return QueueStatus(None, None, error.message)
-        return QueueStatus(None, None) if depth is None else QueueStatus(depth.visible, depth.in_flight)
+
+def _read_queue(source: SourceConfig) -> QueueStatus | None:
+    if source.is_watched:
+        return None
+    try:
+        with closing(build_queue(source)) as queue:
+            depth = queue.depth()
+    except SourceError as error:
+        return QueueStatus(None, None, error.message)
+    return QueueStatus(None, None) if depth is None else QueueStatus(depth.visible, depth.in_flight)
+
+
+def _join_queues(queues: Sequence[QueueStatus]) -> QueueStatus | None:
+    """Return the messages of all queues; the first error if one cannot be asked."""
+    if not queues:
+        return None
+    error = next((queue.error for queue in queues if queue.error), None)
+    if error is not None or any(queue.visible is None for queue in queues):
+        return QueueStatus(None, None, error)
+    return QueueStatus(
+        sum(queue.visible or 0 for queue in queues), sum(queue.in_flight or 0 for queue in queues)
+    )
 
 
 def _to_skipped(events: EventRange) -> SkippedEvents:

@@ -13,10 +13,10 @@ from headwater.capture.stored_event import StoredEvent
 
 
 class Division:
-    """The beginnings of the keys that the tables of a process read, in one bucket."""
+    """The beginnings of the keys that the tables of a process read, in the buckets of its sources."""
 
-    def __init__(self, bucket: str, beginnings: Iterable[str]) -> None:
-        self._bucket = bucket
+    def __init__(self, buckets: Iterable[str], beginnings: Iterable[str]) -> None:
+        self._buckets = frozenset(buckets)
         self.beginnings = frozenset(beginnings)
         by_length: defaultdict[int, set[str]] = defaultdict(set)
         for beginning in self.beginnings:
@@ -33,7 +33,7 @@ class Division:
         for_all: list[int] = []
         for at, stored in enumerate(events):
             event = stored.event
-            if event.bucket != self._bucket or event.event_name == RETRACT_EVENT:
+            if event.bucket not in self._buckets or event.event_name == RETRACT_EVENT:
                 for_all.append(at)
                 continue
             key = event.key

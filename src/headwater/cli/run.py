@@ -12,6 +12,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 from headwater.cli.signals import stop_on_signals
+from headwater.cli.sources import choose_form
 
 if TYPE_CHECKING:
     from headwater.app.components import RunReport, TableTotals
@@ -82,8 +83,8 @@ def run(
                 "capture": report.capture,
                 "tables": report.tables,
                 "quarantined": quarantined,
-                "reconcile": report.reconcile,
-                "clean_source": report.clean,
+                "reconcile": choose_form(settings, report.reconciles),
+                "clean_source": choose_form(settings, report.cleans),
             }
         )
     else:
@@ -184,14 +185,14 @@ def render_report(report: "RunReport", quarantined: int, unmatched: Sequence[str
             for name, totals in report.tables.items()
         ],
     )
-    if report.reconcile:
-        done = report.reconcile
+    for done in report.reconciles:
+        where = f"{done.bucket}: " if len(report.reconciles) > 1 else ""
         render_text(
-            f"{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
+            f"{where}{done.listed:,} objects listed: {done.missing:,} missing, {done.changed:,} changed and "
             f"{done.vanished:,} deleted without a notification"
         )
-    if report.clean:
-        render_text(describe_clean(report.clean))
+    for clean in report.cleans:
+        render_text(describe_clean(clean))
     for name in unmatched:
         filtered = report.tables[name].filtered
         render_text(f"{name}: no rows yet; its path matches no key of {filtered:,} events. List the keys:")

@@ -10,7 +10,7 @@ from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
-    from headwater.app.status import QueueStatus, Status, TableStatus, WriterStatus
+    from headwater.app.status import QueueStatus, SourceStatus, Status, TableStatus, WriterStatus
     from headwater.config.settings import Settings
     from headwater.observability.part_state import PartState
 
@@ -57,15 +57,8 @@ def render_status(found: "Status") -> None:
     """Print the status as text."""
     events, quarantine = found.events, found.quarantine
     render_text(f"events      {events.rows:,} rows, last commit {_format_time(events.last_commit)}")
-    if found.queue:
-        render_text(f"queue       {_format_queue(found.queue)}")
-    if found.reconcile:
-        done = found.reconcile
-        state = _format_time(done.finished_at) if done.finished_at else f"unfinished, after {done.cursor!r}"
-        render_text(
-            f"reconcile   {state}: {done.listed:,} listed, {done.missing:,} missing, {done.changed:,} "
-            f"changed, {done.vanished:,} absent from the listing"
-        )
+    for source in found.sources:
+        _render_source(source)
     for writer in found.writers:
         render_writer(writer)
     for note in found.catalogs:
@@ -95,6 +88,19 @@ def render_status(found: "Status") -> None:
             for name, t in found.tables.items()
         ],
     )
+
+
+def _render_source(source: "SourceStatus") -> None:
+    label = f"{source.name}: " if source.name else ""
+    if source.queue:
+        render_text(f"queue       {label}{_format_queue(source.queue)}")
+    if source.reconcile:
+        done = source.reconcile
+        state = _format_time(done.finished_at) if done.finished_at else f"unfinished, after {done.cursor!r}"
+        render_text(
+            f"reconcile   {label}{state}: {done.listed:,} listed, {done.missing:,} missing, {done.changed:,} "
+            f"changed, {done.vanished:,} absent from the listing"
+        )
 
 
 def render_writer(writer: "WriterStatus") -> None:

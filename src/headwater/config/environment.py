@@ -16,7 +16,7 @@ from headwater.config.json_schema import (
     takes_container,
     takes_only_text,
 )
-from headwater.config.problems.problem import Data, KeyPath, value_at
+from headwater.config.problems.problem import Data, KeyPath, format_path, value_at
 from headwater.config.yaml_document import parse_scalar
 from headwater.errors import ConfigError
 
@@ -92,13 +92,28 @@ def split_assignments(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def apply_overrides(data: Data, overrides: Iterable[Override]) -> tuple[Data, dict[KeyPath, str]]:
-    """Return `data` with the overrides applied (later ones win), and the origin of each overridden path."""
+    """Return `data` with the overrides applied (later ones win), and the origin of each overridden path.
+
+    Raises `ConfigError` for a key in a list.
+    """
     origins = {}
     for override in overrides:
         path = _resolve_path(override.parts, data)
+        _refuse_part_of_list(path, data, override.origin)
         data = _with_value(data, path, _parse_value(override.text, schema_at(path, data)))
         origins[path] = override.origin
     return data, origins
+
+
+def _refuse_part_of_list(path: KeyPath, data: Data, origin: str) -> None:
+    """Raise `ConfigError` for a key in a list, which would replace the whole list."""
+    for length in range(1, len(path)):
+        if isinstance(value_at(data, path[:length]), list):
+            name = format_path(path[:length])
+            raise ConfigError(
+                f"{origin}: {name} is a list, and only the list as a whole can be set",
+                hint=f"change {name} in the file, or set it as JSON: --set '{name}=[...]'",
+            )
 
 
 def _resolve_path(parts: tuple[str, ...], data: Data) -> KeyPath:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from headwater.config.lakes import LAKES
 from headwater.config.problems.problem import KeyPath, value_at
 from headwater.config.settings import Settings
+from headwater.config.source import ONE, SEVERAL
 
 Schema = dict[str, object]
 
@@ -63,14 +64,14 @@ def resolve(node: object) -> Schema:
 
 
 def strip_tags(location: KeyPath) -> KeyPath:
-    """Convert a pydantic error location to the path in the YAML, without union tags and `[key]` marks."""
+    """Convert a pydantic error location to the path in the YAML, without union tags and marks."""
     path: list[str | int] = []
     node = _settings_schema()
     for part in location:
         variants = _variants(resolve(node))
         if part in variants:
             node = variants[str(part)]
-        elif part != "[key]":
+        elif part not in ("[key]", ONE, SEVERAL):
             path.append(part)
             node = _child(node, part)
     return tuple(path)
@@ -157,8 +158,8 @@ def _describe_range(option: Schema) -> str:
 def _options(node: Schema) -> Iterator[Schema]:
     """Yield what `node` allows, except null; choices may be nested."""
     node = resolve(node)
-    choices = node.get("anyOf")
-    if not isinstance(choices, list):
+    choices = node.get("anyOf", node.get("oneOf"))
+    if not isinstance(choices, list) or "discriminator" in node:
         if node.get("type") != "null":
             yield node
         return
@@ -174,6 +175,9 @@ def _words(option: Schema) -> list[object]:
 
 def _variants(node: Schema) -> dict[str, Schema]:
     mapping = _mapping(_mapping(node.get("discriminator")).get("mapping"))
+    if not mapping and isinstance(forms := node.get("oneOf"), list):
+        # One section, or a list of them.
+        return {tag: variant for form in forms for tag, variant in _variants(resolve(form)).items()}
     return {tag: {"$ref": reference} for tag, reference in mapping.items()}
 
 

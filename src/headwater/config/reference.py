@@ -68,7 +68,7 @@ def _iter_below(path: str, node: Schema) -> Iterator[tuple[str, Schema]]:
 def _list_parts(child: Schema) -> list[tuple[str, Schema]]:
     variants = child.get("oneOf")
     if isinstance(variants, list):
-        parts = [resolve(variant) for variant in variants]
+        parts = [part for variant in variants for part in _list_variants(resolve(variant))]
         return [(f" (type: {_tag(part)})", part) for part in parts]
     by_pattern = child.get("patternProperties")
     if isinstance(by_pattern, dict):
@@ -80,6 +80,14 @@ def _list_parts(child: Schema) -> list[tuple[str, Schema]]:
     choices = child.get("anyOf")
     sections = [resolve(choice) for choice in (choices if isinstance(choices, list) else [child])]
     return [("", section) for section in sections if "properties" in section][:1]
+
+
+def _list_variants(variant: Schema) -> list[Schema]:
+    """Return the sections of a variant: itself, its own variants, or none for the form as a list."""
+    below = variant.get("oneOf")
+    if isinstance(below, list):
+        return [resolve(part) for part in below]
+    return [variant] if "properties" in variant else []
 
 
 def _tag(section: Schema) -> object:
@@ -109,8 +117,15 @@ def _render_row(key: str, child: Schema, section: Schema) -> str:
     kind = "a section, see below" if parts else describe_type(node)
     if parts and parts[0][0] == "[]":
         kind = "a list of sections, see below"
+    elif any(option.get("type") == "array" for option in _list_forms(node)):
+        kind = "a section or a list of sections, see below"
     meaning = str(child.get("description", node.get("description", "")))
     return "| " + " | ".join(_escape(text) for text in (f"`{key}`", kind, default, meaning)) + " |"
+
+
+def _list_forms(node: Schema) -> list[Schema]:
+    forms = node.get("oneOf")
+    return [resolve(form) for form in forms] if isinstance(forms, list) else []
 
 
 def _render_default(child: Schema) -> str:

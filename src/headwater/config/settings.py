@@ -1,6 +1,6 @@
 """The whole configuration: one YAML file plus the environment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -12,11 +12,13 @@ from headwater.config.hudi.checking import iter_option_warnings
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.lineage import LineageConfig
 from headwater.config.observability import ObservabilityConfig
+from headwater.config.problems.nearest import find_nearest
 from headwater.config.problems.problem import KeyPath
 from headwater.config.search import SearchConfig
 from headwater.config.section import Duration, Section, SectionError
 from headwater.config.slo import SloConfig
-from headwater.config.source import CaptureConfig, ReconcileConfig, SourceConfig
+from headwater.config.source import CaptureConfig, OneOrSeveralSources, ReconcileConfig, SourceConfig
+from headwater.config.source.combinations import iter_name_problems, iter_source_problems
 from headwater.config.spark import SparkConfig
 from headwater.config.stop_when import StopWhenConfig
 from headwater.config.table import TableConfig
@@ -62,7 +64,9 @@ class LakeStorageConfig(Section):
 class Settings(Section):
     """headwater.yaml."""
 
-    source: SourceConfig = Field(description="The bucket or folder to ingest.")
+    source: OneOrSeveralSources = Field(
+        description="The bucket or folder to ingest, or a list of several, each with a `name`."
+    )
     lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
         min_length=1,
         examples=["s3a://acme-lake/bronze"],
@@ -121,6 +125,35 @@ class Settings(Section):
     spark: SparkConfig = Field(SparkConfig(), description="Settings of the Spark session.")
 
     @property
+    def sources(self) -> tuple[SourceConfig, ...]:
+        """Return all sources: those of the list, or the only one."""
+        return self.source if isinstance(self.source, tuple) else (self.source,)
+
+    def iter_sources(self) -> Iterator[tuple[KeyPath, SourceConfig]]:
+        """Yield each source with its path in the configuration."""
+        is_list = isinstance(self.source, tuple)
+        yield from ((("source", at) if is_list else ("source",), one) for at, one in enumerate(self.sources))
+
+    @property
+    def listed_sources(self) -> tuple[SourceConfig, ...]:
+        """Return the sources with different objects: several may differ in the queue only."""
+        found: dict[tuple[str, str], SourceConfig] = {}
+        for source in self.sources:
+            found.setdefault((source.known_location, source.prefix), source)
+        return tuple(found.values())
+
+    @property
+    def is_watched(self) -> bool:
+        """Return whether a source is a folder, which only one process can watch."""
+        return any(source.is_watched for source in self.sources)
+
+    def list_sources_of(self, table: str) -> tuple[SourceConfig, ...]:
+        """Return the sources with different objects of which a table takes objects."""
+        names = self.tables[table].source
+        chosen = {(one.known_location, one.prefix) for one in self.sources if not names or one.name in names}
+        return tuple(one for one in self.listed_sources if (one.known_location, one.prefix) in chosen)
+
+    @property
     def object_tables(self) -> dict[str, TableConfig]:
         """Return the data tables that are built from objects."""
         return {name: table for name, table in self.tables.items() if table.from_ is None}
@@ -157,6 +190,32 @@ class Settings(Section):
             yield ("spark", *path), text
 
     @model_validator(mode="after")
+    def _check_sources(self) -> "Settings":
+        if isinstance(self.source, tuple):
+            # Other problems name the sources.
+            problems = list(iter_name_problems(self.source)) or list(iter_source_problems(self.source))
+            if problems:
+                raise SectionError([(("source", *path), text) for path, text in problems])
+        return self
+
+    @model_validator(mode="after")
+    def _check_table_sources(self) -> "Settings":
+        known = [source.name for source in self.sources if source.name]
+        problems = [
+            problem for name, table in self.tables.items() for problem in _iter_unusable(name, table, known)
+        ]
+        for name, table in self.object_tables.items():
+            if not problems and table.complete_when is not None and len(self.list_sources_of(name)) > 1:
+                text = (
+                    "a set of files is in one source, and the table takes objects of several; set `source` "
+                    f"of the table. Allowed: {', '.join(known)}"
+                )
+                problems.append((("tables", name, "complete_when"), text))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
     def _check_from(self) -> "Settings":
         problems = list(iter_order_problems(self.tables))
         if problems:
@@ -165,15 +224,32 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_paths(self) -> "Settings":
-        if self.source.type == "local":
-            problems = list(iter_folder_problems(self.source.path, self.object_tables))
-            if problems:
-                raise SectionError(problems)
+        problems = [
+            problem
+            for source in self.sources
+            if source.type == "local"
+            for problem in iter_folder_problems(
+                source.path,
+                {
+                    name: table
+                    for name, table in self.object_tables.items()
+                    if source in self.list_sources_of(name)
+                },
+            )
+        ]
+        if problems:
+            raise SectionError(problems)
         return self
 
     @model_validator(mode="after")
     def _check_messages(self) -> "Settings":
-        problems = list(iter_message_problems(self.object_tables, of_messages=self.source.type == "kafka"))
+        problems = [
+            problem
+            for name, table in self.object_tables.items()
+            for problem in iter_message_problems(
+                name, table, {source.type == "kafka" for source in self.list_sources_of(name)}
+            )
+        ]
         if problems:
             raise SectionError(problems)
         return self
@@ -202,23 +278,38 @@ class Settings(Section):
     @model_validator(mode="after")
     def _check_cloud_storage(self) -> "Settings":
         if not self.lake.startswith("gs://"):
+            self._ensure_one_endpoint()
             return self
-        store, source = self.lake_storage, self.source
+        store = self.lake_storage
         text = "applies only to a lake at s3a://; remove it"
         problems: list[tuple[KeyPath, str]] = [
             (("lake_storage", key), text)
             for key in ("region", "path_style")
             if getattr(store, key) is not None
         ]
-        if source.type == "gcs" and source.file_system_scheme and source.endpoint != store.endpoint:
-            text = (
-                f"{source.endpoint!r} differs from `lake_storage.endpoint`, and Spark has one endpoint for "
-                "all buckets of Cloud Storage; set the same one, or remove `source.file_system_scheme`"
-            )
-            problems.append((("source", "endpoint"), text))
+        for path, source in self.iter_sources():
+            if source.type == "gcs" and source.file_system_scheme and source.endpoint != store.endpoint:
+                text = (
+                    f"{source.endpoint!r} differs from `lake_storage.endpoint`, and Spark has one endpoint "
+                    "for all buckets of Cloud Storage; set the same one, or remove `file_system_scheme` of "
+                    "the source"
+                )
+                problems.append(((*path, "endpoint"), text))
         if problems:
             raise SectionError(problems)
         return self
+
+    def _ensure_one_endpoint(self) -> None:
+        """Raise `SectionError` for two buckets of Cloud Storage that Spark reads at different endpoints."""
+        read = [(p, s) for p, s in self.iter_sources() if s.type == "gcs" and s.file_system_scheme]
+        for path, source in read[1:]:
+            if source.endpoint != read[0][1].endpoint:
+                text = (
+                    f"{source.endpoint!r} differs from that of source {read[0][1].name!r}, and Spark has one "
+                    "endpoint for all buckets of Cloud Storage; set the same one, or remove "
+                    "`file_system_scheme` of one of them"
+                )
+                raise SectionError([((*path, "endpoint"), text)])
 
     @model_validator(mode="after")
     def _check_catalogs(self) -> "Settings":
@@ -251,23 +342,32 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_clean_source(self) -> "Settings":
-        source = self.source
-        sets = [name for name, table in self.tables.items() if table.complete_when is not None]
-        if source.clean_source != "off" and sets:
+        problems = [
+            problem for path, source in self.iter_sources() for problem in self._iter_unclean(path, source)
+        ]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _iter_unclean(self, path: KeyPath, source: SourceConfig) -> Iterator[tuple[KeyPath, str]]:
+        """Yield what conflicts with the cleaning of a source."""
+        if source.clean_source == "off":
+            return
+        sets = [name for name, table in self.object_tables.items() if table.complete_when is not None]
+        if unclean := next((name for name in sets if source in self.list_sources_of(name)), None):
             text = (
-                f"{source.clean_source!r} cannot be combined with `complete_when` (table {sets[0]}): "
+                f"{source.clean_source!r} cannot be combined with `complete_when` (table {unclean}): "
                 "a set would seem to lose files. Allowed: off"
             )
-            raise SectionError([(("source", "clean_source"), text)])
+            yield (*path, "clean_source"), text
         if source.clean_source != "move":
-            return self
+            return
         target, lake = str(source.clean_source_move_to), self.lake
         if source.type != "local":
             target, lake = source.clean_source_target, lake.partition("://")[2]
         if f"{target.rstrip('/')}/".startswith(f"{lake.rstrip('/')}/"):
             text = f"{target!r} is inside the lake, among the tables' files; choose another location"
-            raise SectionError([(("source", "clean_source_move_to"), text)])
-        return self
+            yield (*path, "clean_source_move_to"), text
 
     @model_validator(mode="after")
     def _check_written_files(self) -> "Settings":
@@ -275,13 +375,12 @@ class Settings(Section):
             ("lineage", "file"): self.lineage.file if self.lineage else None,
             ("observability", "log_file"): self.observability.log_file,
         }
-        folders = {"lake": Path(self.lake)} if "://" not in self.lake else {}
-        if self.source.type == "local":
-            folders["source folder"] = self.source.path
+        folders = [("lake", Path(self.lake))] if "://" not in self.lake else []
+        folders += [("source folder", source.path) for source in self.sources if source.type == "local"]
         problems = [
             (key, f"{str(file)!r} is inside the {kind} {str(folder)!r}; choose another location")
             for key, file in files.items()
-            for kind, folder in folders.items()
+            for kind, folder in folders
             if file is not None and file.resolve().is_relative_to(folder.resolve())
         ]
         if problems:
@@ -290,12 +389,27 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_local_lake(self) -> "Settings":
-        if self.source.type == "local" and "://" not in self.lake:
-            source, lake = self.source.path.resolve(), Path(self.lake).resolve()
-            if lake.is_relative_to(source):
+        folders = [source.path.resolve() for source in self.sources if source.type == "local"]
+        for folder in folders if "://" not in self.lake else ():
+            lake = Path(self.lake).resolve()
+            if lake.is_relative_to(folder):
                 text = (
-                    f"{str(lake)!r} is inside the source folder {str(source)!r}: headwater would ingest its "
+                    f"{str(lake)!r} is inside the source folder {str(folder)!r}: headwater would ingest its "
                     "own tables; choose another location"
                 )
                 raise SectionError([(("lake",), text)])
         return self
+
+
+def _iter_unusable(name: str, table: TableConfig, known: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield names of sources that a table cannot take."""
+    if table.source and table.from_ is not None:
+        text = f"cannot be combined with `from: {table.from_}`: rows come from that table, not from objects"
+        yield ("tables", name, "source"), text
+        return
+    for source in table.source:
+        if source not in known:
+            near = find_nearest(source, known)
+            meant = f" Did you mean {near!r}?" if near else ""
+            allowed = ", ".join(known) or "none; give the source a `name`"
+            yield ("tables", name, "source"), f"unknown source {source!r}.{meant} Allowed: {allowed}"

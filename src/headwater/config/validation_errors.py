@@ -114,6 +114,9 @@ def _explain_missing(path: KeyPath, data: Data) -> Iterator[Problem]:
         f"required but not set. Set it in the file, with the environment variable {variable}, or with --set "
         f"{format_path(path)}=VALUE"
     )
+    if any(isinstance(part, int) for part in path):
+        # Only a list as a whole can be set from outside the file.
+        text = "required but not set"
     allowed = ", ".join(tags) or describe_type(node)
     yield Problem(path, f"{text}. Allowed: {allowed}" if allowed else text)
 

@@ -193,7 +193,7 @@ class _DemoRun:
     def _watch(self, screen: Screen, pipeline: Future[RunReport], stop: threading.Event) -> None:
         """Wait until everything has arrived, or something has failed, or `stop`."""
         moves, patient_until = -1, 0.0
-        with closing(build_queue(self._settings.source)) as queue:
+        with closing(build_queue(self._settings.sources[0])) as queue:
             while not (stop.wait(POLL_SECONDS) or pipeline.done() or self._uploader.failure):
                 depth = queue.depth() or QueueDepth(0, 0)
                 self._progress.note_queue(depth.visible, depth.in_flight)

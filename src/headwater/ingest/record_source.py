@@ -69,14 +69,11 @@ _SAMPLE_LINES = 1_000
 class RecordSource:
     """Reads objects of one table as records with one schema."""
 
-    def __init__(
-        self, spark: SparkSession, name: str, table: TableConfig, store: ObjectStoreConfig, scheme: str
-    ) -> None:
+    def __init__(self, spark: SparkSession, name: str, table: TableConfig, store: ObjectStoreConfig) -> None:
         self._spark = spark
         self._name = name
         self._table = table
         self._store = store
-        self._scheme = scheme
         self._format = table.effective_format
         self._changes = ChangeRules.of(name, table)
         self._ordering_key = "changes.sequence" if self._changes else "ordering"
@@ -169,9 +166,7 @@ class RecordSource:
     def _infer(self, events: Sequence[StoredEvent]) -> StructType:
         config = self._build_config(_NOTHING_KNOWN)
         ordering = self._list_ordering()
-        inference = ColumnInference(
-            self._spark, self._name, config, self._scheme, ordering, self._ordering_key
-        )
+        inference = ColumnInference(self._spark, self._name, config, ordering, self._ordering_key)
         with span("infer columns"):
             schema = inference.infer(events, self._is_large)
         if schema is None:
@@ -270,7 +265,7 @@ class RecordSource:
         large, small = self._divide(requests)
         frames = []
         if large:
-            found = LargeObjectReader(self._spark, prepared.config, self._scheme).read(large)
+            found = LargeObjectReader(self._spark, prepared.config).read(large)
             self._split += found.split
             self._reordered |= found.reordered
             small += found.whole
@@ -317,7 +312,8 @@ class RecordSource:
         threshold = int(self._table.large_file_bytes)
         if self._unwraps:
             return False
-        return self._store.spark_reads and is_large(request.ref, self._format, self._options, threshold)
+        store = self._store.choose(request.ref.bucket)
+        return store.spark_reads and is_large(request.ref, self._format, self._options, threshold)
 
     def ensure_unchanged(self) -> None:
         """Raise `IngestError` if an object was replaced while Spark read it: its splits may be of both.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from headwater.capture.stored_event import StoredEvent
+from headwater.ingest.planning.plan import Location
 from headwater.ingest.sets.manifest import MAX_MANIFEST_BYTES
 from headwater.ingest.sets.progress import SetProgress
 from headwater.sources.lister import ListedObject
@@ -13,19 +14,19 @@ FindEvents = Callable[[Collection[str]], Mapping[str, StoredEvent]]
 
 
 class ListedSets:
-    """See `SetSource`. `provider` and `bucket` are those of the source in the lake."""
+    """See `SetSource`. `location` is that of the source in the lake."""
 
     def __init__(
         self,
         source: Source,
         store: ObjectStore,
-        address: tuple[str, str],
+        location: Location,
         find_events: FindEvents,
         load_progress: Callable[[], SetProgress],
     ) -> None:
         self._source = source
         self._store = store
-        self._provider, self._bucket = address
+        self._location = location
         self._find_events = find_events
         self._load_progress = load_progress
 
@@ -36,7 +37,8 @@ class ListedSets:
 
     def read_manifest(self, found: ListedObject) -> bytes:
         """See `SetSource`."""
-        ref = ObjectRef(self._provider, self._bucket, found.key, etag=found.etag, size=found.size)
+        location = self._location
+        ref = ObjectRef(location.provider, location.bucket, found.key, etag=found.etag, size=found.size)
         return self._store.read(ref, MAX_MANIFEST_BYTES).data
 
     def find_events(self, event_ids: Collection[str]) -> Mapping[str, StoredEvent]:

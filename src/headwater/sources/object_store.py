@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-StoreKind = Literal["s3", "gcs", "azure", "kafka", "local", "memory"]
+from headwater.errors import ObjectForbiddenError
+
+StoreKind = Literal["s3", "gcs", "azure", "kafka", "local", "memory", "routed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class ObjectStoreConfig:
     that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
     or identifies a memory store; `client` are settings of the store's client. Objects whose bucket is
     `known_as` in the lake are at `location` now.
+    `profile`, `role` and `external_id` say whose credentials a process uses, if not those that it finds.
+    `routes` are those of a `routed` store: the store of each bucket, by its name in the lake.
     """
 
     kind: StoreKind
@@ -95,7 +99,24 @@ class ObjectStoreConfig:
     max_attempts: int = 5
     connect_timeout: float = 5.0
     read_timeout: float = 60.0
+    profile: str = ""
+    role: str = ""
+    external_id: str = ""
+    routes: tuple[tuple[str, "ObjectStoreConfig"], ...] = ()
+
+    def choose(self, bucket: str) -> "ObjectStoreConfig":
+        """Return the store of a bucket. Raises `ObjectForbiddenError` for one of no source."""
+        if self.kind != "routed":
+            return self
+        for name, config in self.routes:
+            if name == bucket:
+                return config
+        raise ObjectForbiddenError(
+            f"{bucket} is the bucket or folder of no source of the table",
+            hint="add it to `source`; if its objects have moved, set `moved_from` of their source",
+        )
 
     def locate(self, bucket: str) -> str:
         """Return the current location of a bucket's objects."""
-        return self.location if self.known_as and bucket == self.known_as else bucket
+        chosen = self.choose(bucket)
+        return chosen.location if chosen.known_as and bucket == chosen.known_as else bucket

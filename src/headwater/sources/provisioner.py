@@ -92,10 +92,19 @@ def ensure_applicable(plan: Plan) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningScope:
-    """The scope of a provisioner: `adopt` takes ownership of resources, `prune` removes our orphans."""
+    """The scope of a provisioner: `adopt` takes ownership of resources, `prune` removes our orphans.
+
+    `siblings` are the other sources of the lake.
+    """
 
     adopt: bool = False
     prune: bool = False
+    siblings: tuple["SourceConfig", ...] = ()
+
+    def shares_queue(self, source: "SourceConfig") -> bool:
+        """True if another source of the lake has the same queue."""
+        queue = (source.type, source.shared_queue)
+        return bool(source.shared_queue) and any(queue == (s.type, s.shared_queue) for s in self.siblings)
 
 
 OnAction = Callable[[ResourceAction], None]

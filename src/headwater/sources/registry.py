@@ -14,6 +14,7 @@ from headwater.sources.object_store import ObjectStore, ObjectStoreConfig, Store
 from headwater.sources.provisioner import BuildProvisioner, Provisioner, ProvisioningScope, Role
 from headwater.sources.queue import Queue
 from headwater.sources.relocated_store import RelocatedStore
+from headwater.sources.routed_store import RoutedStore
 from headwater.sources.source import Source
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def build_object_store(config: ObjectStoreConfig) -> ObjectStore:
 
     Executors call it with the configuration that the driver has sent.
     """
+    if config.kind == "routed":
+        return RoutedStore(config, build_object_store)
     build = cast(Callable[[ObjectStoreConfig], ObjectStore], _load(_OBJECT_STORES[config.kind]))
     store = build(config)
     return RelocatedStore(store, config.known_as, config.location) if config.known_as else store
@@ -110,6 +113,11 @@ def build_cleaner(source: "SourceConfig") -> SourceCleaner:
     """Build the cleaner for `clean_source`, which must not be `off`. Raises `SourceError`."""
     build = cast("Callable[[SourceConfig], SourceCleaner]", _load(_CLEANERS[source.type]))
     return build(source)
+
+
+def has_provisioner(source: "SourceConfig") -> bool:
+    """True if headwater creates resources for sources of this type."""
+    return source.type in _PROVISIONERS
 
 
 def build_provisioner(

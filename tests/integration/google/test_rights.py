@@ -46,10 +46,10 @@ def test_ingesting_needs_its_permissions_and_no_more(google_cloud: GoogleCloud) 
     google_cloud.deny(*denied)
     google_cloud.pubsub.asked.clear()
     google_cloud.storage.asked.clear()
-    source = build_source(settings.source)
+    source = build_source(settings.sources[0])
     check_before_run(settings, read_environment())
     assert {item.status for item in source.check(needs_removals=True, clock=SystemClock())} == {"ok"}
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         handles = {message.message_id: message.receipt_handle for message in queue.receive(10, 5)}
         assert len(handles) == 1
         assert queue.extend(handles, 30) == {}

@@ -29,8 +29,8 @@ SUBSCRIBER = "roles/pubsub.subscriber"
 KINDS = ["dead_letter_topic", "dead_letter_subscription", "topic", "subscription", "notification"]
 
 
-def up(settings: Settings, **scope: bool) -> list[tuple[str, str]]:
-    report = set_up(settings, ProvisioningScope(**scope), probe_seconds=None)
+def up(settings: Settings, *, adopt: bool = False, prune: bool = False) -> list[tuple[str, str]]:
+    report = set_up(settings, ProvisioningScope(adopt, prune), probe_seconds=None)
     return [(action.kind, action.change) for action in report.applied]
 
 
@@ -50,7 +50,7 @@ def test_up_creates_all_and_proves_it_and_does_nothing_the_second_time(
     assert google_cloud.list_keys() == []
     again = set_up(settings, probe_seconds=None)
     assert (again.applied, again.plan.orphans, again.plan.warnings) == ((), (), ())
-    findings = build_source(settings.source).check(needs_removals=True, clock=SystemClock())
+    findings = build_source(settings.sources[0]).check(needs_removals=True, clock=SystemClock())
     assert {finding.status for finding in findings} == {"ok"}
 
 
@@ -97,7 +97,7 @@ def test_doctor_reports_a_grant_that_is_missing(google_cloud: GoogleCloud) -> No
     up(settings)
     dead_letter_topic = google_cloud.topic(f"{google_cloud.name}-dead")
     google_cloud.pubsub.policies.pop(dead_letter_topic)
-    source = build_source(settings.source)
+    source = build_source(settings.sources[0])
     (finding,) = [
         item for item in source.check(needs_removals=True, clock=SystemClock()) if item.status != "ok"
     ]
@@ -110,7 +110,7 @@ def test_doctor_needs_no_right_to_read_grants(google_cloud: GoogleCloud) -> None
     settings = google_cloud.settings()
     up(settings)
     google_cloud.deny("resourcemanager.projects.get", "pubsub.topics.getIamPolicy")
-    findings = build_source(settings.source).check(needs_removals=True, clock=SystemClock())
+    findings = build_source(settings.sources[0]).check(needs_removals=True, clock=SystemClock())
     assert {finding.status for finding in findings} == {"ok"}
     assert "source.subscription.grants" not in {finding.name for finding in findings}
 
@@ -119,7 +119,7 @@ def test_a_message_that_is_never_acknowledged_ends_among_the_dead_letters(google
     settings = google_cloud.settings(resources={"max_delivery_attempts": 5})
     up(settings)
     google_cloud.put("poison.json")
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         for _ in range(5):
             (message,) = queue.receive(10, 10)
             queue.release({message.message_id: message.receipt_handle})
@@ -136,7 +136,7 @@ def test_the_bucket_notifies_of_keys_under_the_prefix_only(google_cloud: GoogleC
     assert (config["object_name_prefix"], config["payload_format"]) == ("in/", "JSON_API_V1")
     google_cloud.put("out/a.json")
     google_cloud.put("in/a.json")
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         assert [message.attributes["objectId"] for message in queue.receive(10, 5)] == ["in/a.json"]
 
 
@@ -145,7 +145,7 @@ def test_messages_of_others_survive_the_probe(google_cloud: GoogleCloud) -> None
     up(settings)
     google_cloud.put("mine.json")
     assert set_up(settings, probe_seconds=20).is_good
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         assert [message.attributes["objectId"] for message in queue.receive(10, 5)] == ["mine.json"]
 
 
@@ -218,7 +218,7 @@ def test_grants_of_others_stay_as_they_are_when_it_is_written(google_cloud: Goog
 
     pubsub.revoke(topic, "user:revoked@acme.example")
     pubsub.before_set_policy = change
-    with closing(build_provisioner(settings.source, settings.lake)) as provisioner:
+    with closing(build_provisioner(settings.sources[0], settings.lake)) as provisioner:
         provisioner.apply(plan, lambda _: None)
     assert pubsub.members(topic, PUBLISHER) == {STORAGE_AGENT, "user:concurrent@acme.example"}
     (conditional,) = [item for item in pubsub.policies[topic].bindings if item.HasField("condition")]
@@ -388,7 +388,9 @@ def test_orphans_that_another_lake_has_adopted_since_are_kept(google_cloud: Goog
     up(google_cloud.settings(prefix="in/"))
     names = google_cloud.list_names()
     settings = google_cloud.settings(prefix="in/orders/")
-    with closing(build_provisioner(settings.source, settings.lake, ProvisioningScope(prune=True))) as built:
+    with closing(
+        build_provisioner(settings.sources[0], settings.lake, ProvisioningScope(prune=True))
+    ) as built:
         plan = built.plan()
         up(google_cloud.settings(prefix="in/", lake="gs://another/lake"), adopt=True)
         built.apply(plan, lambda _: None)
@@ -443,7 +445,7 @@ def test_a_topic_without_its_grant_is_completed(google_cloud: GoogleCloud) -> No
 
 def test_a_resource_that_is_created_concurrently_is_not_taken_over(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
-    with closing(build_provisioner(settings.source, settings.lake)) as provisioner:
+    with closing(build_provisioner(settings.sources[0], settings.lake)) as provisioner:
         plan = provisioner.plan()
         google_cloud.create_topic()
         with pytest.raises(ResourceConflictError, match="created concurrently"):

@@ -54,7 +54,9 @@ class CleanBucket:
 
     def clean(self) -> CleanReport:
         now = datetime.now(timezone.utc) + timedelta(hours=2)
-        return CleanSource(self.app, now=lambda: now).run_pass(threading.Event())
+        return CleanSource(self.app, self.app.settings.sources[0], now=lambda: now).run_pass(
+            threading.Event()
+        )
 
     def keys(self) -> set[str]:
         listed = self.s3.list_objects_v2(Bucket=self.lake.bucket)
@@ -93,8 +95,8 @@ def test_own_removals_come_back_through_the_queue_and_change_nothing(
     for number, key in enumerate(("in/a.json", "in/b.json", "other/c.json")):
         bucket.put(key, number)
     report = bucket.run()
-    assert report.clean is not None
-    assert report.clean.objects == {"too_young": 3}
+    (clean,) = report.cleans
+    assert clean.objects == {"too_young": 3}
     assert bucket.clean().results == {"cleaned": 3}
     assert bucket.keys() == set()
 
@@ -123,13 +125,13 @@ def test_a_tagged_object_may_be_removed_by_a_rule_of_the_bucket(
     bucket = CleanBucket(build(versioned=False, **TABLES), spark, **tags)
     bucket.put("in/a.json", 1)
     first = bucket.run()
-    assert first.clean is not None
-    assert first.clean.results == {"cleaned": 1}
+    (clean,) = first.cleans
+    assert clean.results == {"cleaned": 1}
     found = bucket.s3.get_object_tagging(Bucket=bucket.lake.bucket, Key="in/a.json")["TagSet"]
     assert found == [{"Key": "state", "Value": "in"}]
     second = bucket.run()
-    assert second.clean is not None
-    assert (second.clean.objects, second.clean.results) == ({"done": 1}, {})
+    (clean,) = second.cleans
+    assert (clean.objects, clean.results) == ({"done": 1}, {})
     bucket.remove("in/a.json")
     bucket.wait_for_removals(1)
     assert bucket.ids() == [1]

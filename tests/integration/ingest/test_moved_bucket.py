@@ -45,7 +45,7 @@ def test_moved_objects_are_neither_lost_nor_doubled(
     zone = emulator.create_landing_zone(versioned=False)
     for key in ("a.json", "b.json", "c.json"):
         put(zone.bucket, key, key)
-    source = lake.settings.source.model_dump(exclude_unset=True)
+    source = lake.settings.sources[0].model_dump(exclude_unset=True)
     moved = {**source, "bucket": zone.bucket, "queue": {"url": zone.queue_url}}
 
     def use(**keys: str) -> None:

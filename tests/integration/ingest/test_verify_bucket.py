@@ -124,4 +124,4 @@ def test_rows_of_unnotified_objects_are_retracted_by_reconcile(
 
 def reconcile(lake: BucketLake, spark: SparkSession) -> ReconcilePass:
     settings = lake.settings.model_copy(update={"reconcile": ReconcileConfig(settle_seconds=0)})
-    return Reconcile(App(settings, spark=spark)).run_pass(threading.Event()).done
+    return Reconcile(App(settings, spark=spark), settings.sources[0]).run_pass(threading.Event()).done

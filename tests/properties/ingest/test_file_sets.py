@@ -14,7 +14,7 @@ from headwater.config.table.file_sets import CompleteWhen
 from headwater.ingest.accounting import to_skip
 from headwater.ingest.planning.ledger_entry import LedgerEntry, apply_outcome
 from headwater.ingest.planning.outcome import ObjectOutcome, order_outcomes
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location, Scope
 from headwater.ingest.planning.selection import build_selector
 from headwater.ingest.sets.completeness import CompleteSet, gather, judge_set
 from headwater.ingest.sets.names import build_set_names, order_name
@@ -60,7 +60,9 @@ class World:
         config = TableConfig.model_validate(
             {"path": "dumps/*/*.json", "record_key": "id", "complete_when": self.rule}
         )
-        self.names = build_set_names(config.path, self.rule, Scope("landing", "", build_selector(config)))
+        self.names = build_set_names(
+            config.path, self.rule, Scope((Location("s3", "landing"),), build_selector(config))
+        )
         self.restart()
 
     # As `SetSource`.
@@ -81,7 +83,7 @@ class World:
 
     def restart(self) -> None:
         """Events that no commit covers are read again."""
-        rules = SetRules(self.rule, self.names, "s3", self.keeps_history)
+        rules = SetRules(self.rule, self.names, self.keeps_history)
         self.planner = SetPlanner(rules, self, self._now)
         self.states = dict(self.committed[0])
         self.waiting = self.uncommitted + self.waiting

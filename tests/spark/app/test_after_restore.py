@@ -11,7 +11,6 @@ from headwater.app import App
 from headwater.app.reconcile.after_restore import ensure_reconciled
 from headwater.app.restore_state import RESTORE_FILE, RestoreState, open_lake
 from headwater.app.run import Run
-from headwater.app.scope import source_bucket
 from headwater.capture.reconcile import ReconcilePass
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.config.settings import Settings
@@ -41,7 +40,7 @@ def build(
 def reconcile(app: App, started_at: datetime) -> None:
     done = ReconcilePass(
         pass_id=started_at.isoformat(),
-        bucket=source_bucket(app.settings),
+        bucket=app.settings.sources[0].known_location,
         prefix="",
         listing="listing",
         started_at=started_at,

@@ -97,7 +97,7 @@ class Folder:
         (self.root / ".new").rename(self.root / "current")
 
     def change_source(self, **keys: object) -> None:
-        source = self.settings.source.model_copy(update=keys)
+        source = self.settings.sources[0].model_copy(update=keys)
         self.settings = self.settings.model_copy(update={"source": source})
 
     def app(self) -> App:
@@ -234,12 +234,15 @@ def test_reconcile_finds_files_the_watcher_missed(
 
     folder.settings = folder.settings.model_copy(update={"reconcile": ReconcileConfig(settle_seconds=0)})
 
+    def build() -> Reconcile:
+        return Reconcile(folder.app(), folder.settings.sources[0])
+
     def reconcile() -> tuple[int, int, int]:
-        done = Reconcile(folder.app()).run_pass(threading.Event()).done
+        done = build().run_pass(threading.Event()).done
         return done.missing, done.changed, done.vanished
 
     groups = Path(event_groups_path(folder.lake))
-    Reconcile(folder.app()).run_pass(threading.Event(), dry_run=True)
+    build().run_pass(threading.Event(), dry_run=True)
     assert not groups.exists()
     assert reconcile() == (0, 0, 0)
     assert groups.exists() == is_large

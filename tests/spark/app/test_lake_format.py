@@ -10,7 +10,7 @@ from headwater.app.lake_identity import (
     SOURCE_KEY,
     check_usable_lake,
     ensure_usable_lake,
-    name_source,
+    name_sources,
 )
 from headwater.capture.events_table import EventsTable
 from headwater.errors import UsageError
@@ -26,7 +26,7 @@ def test_an_older_release_does_not_touch_a_lake_of_a_newer_one(spark: SparkSessi
     ensure_usable_lake(lake.settings)
     check_usable_lake(lake.settings, lake.app.events)
 
-    newer = {SOURCE_KEY: name_source(lake.settings), FORMAT_KEY: "2"}
+    newer = {SOURCE_KEY: name_sources(lake.settings), FORMAT_KEY: "2"}
     lake.write("b.json", '{"id": 2}')
     EventsTable(spark, lake.app.events.path, newer).append([lake.capture("b.json")])
     for check in (

@@ -231,7 +231,7 @@ def test_pages_are_complete_commits_and_cover_all_events(spark, path, events):
 
 
 def test_table_reads_its_share_of_the_newest_commits(spark, path, monkeypatch):
-    events = EventsTable(spark, path, division=Division("landing", ["a/", "b/"]))
+    events = EventsTable(spark, path, division=Division(["landing"], ["a/", "b/"]))
     theirs = [CapturedEvent(build_event(key=f"b/{n}", sequence=n), RECEIVED, "") for n in (1, 2)]
     events.append([*capture(1, 2), *theirs])
     first = events.find_newest()

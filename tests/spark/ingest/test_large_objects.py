@@ -260,6 +260,6 @@ def test_only_objects_unsafe_to_split_are_read_completely(spark, lake, name):
     events = lake.app.events.read_after(BEGINNING, 1_000).events
     chosen = [stored for stored in events if stored.event.key.startswith(f"{name}/")]
     requests = build_requests([Decision(stored, "read") for stored in chosen])
-    found = LargeObjectReader(spark, config, "s3a").read(requests)
+    found = LargeObjectReader(spark, config).read(requests)
     assert {request.ref.key.removeprefix(f"{name}/") for request in found.split} == EXPECTED_SPLITS[name]
     assert {*found.split, *found.whole} == set(requests)

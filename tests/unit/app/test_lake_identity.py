@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from headwater.app.lake_identity import check_format, check_source, ensure_usable_lake, name_source
+from headwater.app.lake_identity import check_format, check_sources, ensure_usable_lake, name_sources
 from headwater.app.objects.explain import parse_uri
-from headwater.app.scope import build_scope, rename_moved, source_bucket, source_location
+from headwater.app.scope import build_scope, rename_moved
 from headwater.capture.captured_event import CapturedEvent
 from headwater.cli.main import app
 from headwater.config.settings import Settings
@@ -26,7 +26,7 @@ def build_settings(lake: Path = FIXTURE_LAKE, **source: Any) -> Settings:
 
 def with_known_bucket(settings: Settings) -> Settings:
     """The bucket of the shipped lake, whose name no configuration may have."""
-    return settings.model_copy(update={"source": settings.source.model_copy(update={"bucket": BUCKET})})
+    return settings.model_copy(update={"source": settings.sources[0].model_copy(update={"bucket": BUCKET})})
 
 
 def test_a_lake_without_events_takes_any_source(tmp_path: Path) -> None:
@@ -45,6 +45,23 @@ def test_another_bucket_is_refused_and_both_ways_forward_are_named() -> None:
     assert "set lake to another location" in caught.value.hint
 
 
+def test_a_source_can_be_added_but_none_that_has_events_taken_away() -> None:
+    known = (
+        with_known_bucket(build_settings(type="s3", bucket="acme"))
+        .sources[0]
+        .model_copy(update={"name": "known"})
+    )
+    other = build_settings(type="s3", bucket="acme", name="other").sources[0]
+    both = build_settings(type="s3", bucket="acme").model_copy(update={"source": (other, known)})
+    ensure_usable_lake(both)
+    assert name_sources(both) == f"s3:{BUCKET}\ns3:acme"
+    third = other.model_copy(update={"name": "third", "bucket": "third"})
+    with pytest.raises(UsageError, match="not among the configured sources") as caught:
+        ensure_usable_lake(both.model_copy(update={"source": (other, third)}))
+    assert "add it to source again" in caught.value.hint
+    assert f"moved_from: {BUCKET}" in caught.value.hint
+
+
 def test_another_bucket_with_the_same_objects_is_taken() -> None:
     ensure_usable_lake(build_settings(type="s3", bucket="acme", moved_from=BUCKET))
 
@@ -57,10 +74,9 @@ def test_a_bucket_does_not_become_a_folder(tmp_path: Path) -> None:
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     settings = build_settings(type="local", path=tmp_path / "new")
-    check_source(settings, None)
-    check_source(settings, name_source(settings))
+    check_sources(settings, [])
     with pytest.raises(UsageError, match=r"from the folder /old; source\.path is now"):
-        check_source(settings, "local:/old")
+        check_sources(settings, ["local:/old"])
 
 
 @pytest.mark.parametrize("known", [{}, {"format": "1"}])
@@ -94,10 +110,11 @@ def test_commands_that_write_exit_with_2(tmp_path: Path, command: list[str]) -> 
 
 def test_moved_objects_keep_their_name_in_the_lake() -> None:
     settings = build_settings(type="s3", bucket="new", moved_from="old")
-    assert (source_bucket(settings), source_location(settings)) == ("old", "new")
-    assert build_scope(settings, "a").bucket == "old"
+    (source,) = settings.sources
+    assert (source.known_location, source.location) == ("old", "new")
+    assert build_scope(settings, "a").buckets == {"old"}
     for address in ("s3://new/k#1", "s3://old/k#1", "k#1"):
-        assert parse_uri(address, settings) == ("old", "k#1")
+        assert parse_uri(address, settings) == (source, "k#1")
     captured = [CapturedEvent(build_event(bucket=bucket), START, "m") for bucket in ("new", "other", "old")]
     assert [found.event.bucket for found in rename_moved(settings, captured)] == ["old", "other", "old"]
     renamed = rename_moved(settings, captured[:1])[0]
@@ -108,7 +125,7 @@ def test_moved_objects_keep_their_name_in_the_lake() -> None:
 def test_moved_files_are_found_by_either_path(tmp_path: Path) -> None:
     settings = build_settings(type="local", path=tmp_path / "new", moved_from=tmp_path / "old")
     for address in (str(tmp_path / "new/a/k"), str(tmp_path / "old/a/k"), "a/k"):
-        assert parse_uri(address, settings) == (str(tmp_path / "old"), "a/k")
+        assert parse_uri(address, settings) == (settings.sources[0], "a/k")
     with pytest.raises(UsageError, match="not in the source folder"):
         parse_uri(str(tmp_path / "k"), settings)
 

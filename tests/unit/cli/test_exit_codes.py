@@ -77,14 +77,14 @@ def reconcile_case(
     name: str, code: int, *words: str, missing: int = 0, finished: datetime | None = NOW
 ) -> Case:
     done = ReconcilePass("p", "b", "", "listing", NOW, finished_at=finished, listed=5, missing=missing)
-    patches = {"headwater.cli.objects.reconcile.run_reconcile": returns(ReconcileReport(done))}
+    patches = {"headwater.cli.objects.reconcile.run_reconcile": returns({"": ReconcileReport(done)})}
     exits = {0: "", 1: "objects.reconcile:FAILED", 3: "objects.reconcile:INCOMPLETE"}
     return Case(f"reconcile: {name}", ("reconcile", *words), code, patches, exits[code])
 
 
 def clean_case(name: str, code: int, finished: datetime | None = NOW, **results: int) -> Case:
     report = CleanReport("tag", False, NOW, finished, Counter(due=3), Counter(results))
-    patches = {"headwater.cli.objects.clean_source.run_clean": returns(report)}
+    patches = {"headwater.cli.objects.clean_source.run_clean": returns({"": report})}
     exits = {0: "", 1: "objects.clean_source:FAILED", 3: "objects.clean_source:INCOMPLETE"}
     return Case(f"clean-source: {name}", ("clean-source",), code, patches, exits[code])
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headwater.app.status import EventsStatus, QuarantineStatus, QueueStatus, Status, WriterStatus
+from headwater.app.status import (
+    EventsStatus,
+    QuarantineStatus,
+    QueueStatus,
+    SourceStatus,
+    Status,
+    WriterStatus,
+)
 from headwater.capture.reconcile import ReconcilePass
 from headwater.cli.main import app
 from headwater.cli.status import render_status
@@ -95,6 +102,21 @@ def test_text_has_a_line_a_table(config):
     assert "never" in next(line for line in lines if line.startswith("coming"))
 
 
+def show(*sources):
+    render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), None, sources=sources))
+
+
+def test_several_sources_are_named(capsys):
+    show(
+        SourceStatus("east", "s3://e/", QueueStatus(1, 0)), SourceStatus("west", "s3://w/", QueueStatus(2, 3))
+    )
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("queue")]
+    assert lines == [
+        "queue       east: 1 waiting, 0 in flight",
+        "queue       west: 2 waiting, 3 in flight",
+    ]
+
+
 @pytest.mark.parametrize(
     ("queue", "expected_message"),
     [
@@ -103,7 +125,7 @@ def test_text_has_a_line_a_table(config):
     ],
 )
 def test_queue_or_its_error_is_printed(capsys, queue, expected_message):
-    render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), queue))
+    show(SourceStatus("", "s3://b/", queue))
     assert expected_message in capsys.readouterr().out.splitlines()
 
 
@@ -117,7 +139,7 @@ def test_last_reconcile_is_a_line(capsys):
     started = datetime(2026, 6, 1, tzinfo=timezone.utc)
     done = ReconcilePass("p", "b", "", "listing", started, cursor="a/9", listed=1200, missing=3)
     for state in (done, replace(done, finished_at=started + timedelta(minutes=2))):
-        render_status(Status(EventsStatus(0, 0, None), {}, QuarantineStatus(0, 0, 0), None, state))
+        show(SourceStatus("", "s3://b/", reconcile=state))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("reconcile")]
     assert lines == [
         "reconcile   unfinished, after 'a/9': 1,200 listed, 3 missing, 0 changed, 0 absent from the listing",

@@ -47,7 +47,7 @@ def test_a_bucket_is_a_name(bucket: str, meant: str) -> None:
     "bucket", ["acme", "acme.eu-1", "Acme_legacy", "arn:aws:s3:eu-west-1:1:accesspoint/a", "b" * 63]
 )
 def test_names_of_buckets_are_taken(bucket: str) -> None:
-    source = load(f"source: {{type: s3, bucket: '{bucket}'}}\nlake: s3a://lake\n{TABLES}").source
+    source = load(f"source: {{type: s3, bucket: '{bucket}'}}\nlake: s3a://lake\n{TABLES}").sources[0]
     assert source.type == "s3"
     assert source.bucket == bucket
 
@@ -155,8 +155,8 @@ def test_relative_paths_resolve_from_a_file_in_a_sibling_folder(
     monkeypatch.chdir(tmp_path / "here")
     settings = load_settings(Path(given), {})
     assert settings.lake == str(tmp_path / "x/lake")
-    assert settings.source.type == "local"
-    assert settings.source.path == tmp_path / "landing"
+    assert settings.sources[0].type == "local"
+    assert settings.sources[0].path == tmp_path / "landing"
     assert settings.lineage is not None
     assert settings.lineage.file == tmp_path / "events.jsonl"
 

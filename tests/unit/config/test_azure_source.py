@@ -26,7 +26,7 @@ def find_problem(options: str = QUEUE, *, account: str = "acmelake") -> str:
 
 
 def test_account_container_and_queue_suffice() -> None:
-    source = parse(f"{QUEUE}, prefix: in/").source
+    source = parse(f"{QUEUE}, prefix: in/").sources[0]
     assert isinstance(source, AzureSourceConfig)
     assert source.address == "abfss://landing@acmelake.dfs.core.windows.net/in/"
     assert source.notified_by == {"notifications": "eventgrid", "queue": "landing-events"}
@@ -51,7 +51,7 @@ def test_other_names_than_those_of_accounts_are_rejected(account: str) -> None:
     "endpoint", ["https://acmelake.blob.core.chinacloudapi.cn", "http://127.0.0.1:10000/devstoreaccount1"]
 )
 def test_other_clouds_and_emulators_have_endpoints(endpoint: str) -> None:
-    source = parse(f"{QUEUE}, endpoint: '{endpoint}'").source
+    source = parse(f"{QUEUE}, endpoint: '{endpoint}'").sources[0]
     assert isinstance(source, AzureSourceConfig)
     assert source.endpoint == endpoint
 
@@ -66,7 +66,7 @@ def test_an_address_is_no_container() -> None:
 
 def test_blobs_move_to_another_container_of_the_account() -> None:
     moving = f"{QUEUE}, clean_source: move, clean_source_move_to: "
-    source = parse(f"{moving} 'abfs://archive/old'").source
+    source = parse(f"{moving} 'abfs://archive/old'").sources[0]
     assert isinstance(source, AzureSourceConfig)
     assert source.clean_source_target == "archive/old/"
     assert "inside the source" in find_problem(f"{moving} 'abfs://landing/old'")

@@ -34,13 +34,15 @@ def find_problem(
 
 @pytest.mark.parametrize("text", ["clean_source: off", "clean_source: false", "region: x"])
 def test_nothing_is_cleaned_unless_asked_for(text: str) -> None:
-    assert parse_s3(text).source.clean_source == "off"
+    assert parse_s3(text).sources[0].clean_source == "off"
 
 
 def test_objects_are_kept_for_thirty_days_by_default() -> None:
-    assert parse_s3("clean_source: delete").source.clean_source_delay == 30 * 86_400
-    assert parse_s3("clean_source: delete, clean_source_delay: 7d").source.clean_source_delay == 7 * 86_400
-    assert parse_s3("clean_source: tag, clean_source_delay: 0").source.clean_source_delay == 0
+    assert parse_s3("clean_source: delete").sources[0].clean_source_delay == 30 * 86_400
+    assert (
+        parse_s3("clean_source: delete, clean_source_delay: 7d").sources[0].clean_source_delay == 7 * 86_400
+    )
+    assert parse_s3("clean_source: tag, clean_source_delay: 0").sources[0].clean_source_delay == 0
 
 
 @pytest.mark.parametrize("action", ["delete", "move"])
@@ -61,7 +63,7 @@ def test_move_requires_its_target() -> None:
     [("s3://archive", "archive/"), ("s3://archive/", "archive/"), ("s3://archive/a/b", "archive/a/b/")],
 )
 def test_target_is_a_bucket_with_a_folder(given: str, target: str) -> None:
-    source = parse_s3(f"clean_source: move, clean_source_move_to: '{given}'").source
+    source = parse_s3(f"clean_source: move, clean_source_move_to: '{given}'").sources[0]
     assert source.type == "s3"
     assert source.clean_source_target == target
 
@@ -113,4 +115,4 @@ def test_a_folder_is_not_moved_into_itself() -> None:
     text = "clean_source: move, clean_source_move_to: "
     assert "is inside the source" in find_problem(text + "landing/done", local=True)
     assert "is inside the lake" in find_problem(text + "lake/done", local=True)
-    assert str(parse_local(text + "done").source.clean_source_move_to) == "/nowhere/done"
+    assert str(parse_local(text + "done").sources[0].clean_source_move_to) == "/nowhere/done"

@@ -25,7 +25,7 @@ def find_problem(options: str, *, lake: str = "gs://acme-lake/bronze") -> str:
 
 
 def test_bucket_and_subscription_suffice() -> None:
-    source = parse("subscription: landing").source
+    source = parse("subscription: landing").sources[0]
     assert isinstance(source, GcsSourceConfig)
     assert source.address == "gs://acme/"
     assert source.notified_by == {"notifications": "pubsub", "subscription": "landing"}
@@ -35,7 +35,7 @@ def test_bucket_and_subscription_suffice() -> None:
 
 @pytest.mark.parametrize("name", ["landing", "projects/acme/subscriptions/landing", "a.b_c~d+e%f"])
 def test_names_of_subscriptions(name: str) -> None:
-    assert parse(f"subscription: {name}").source.type == "gcs"
+    assert parse(f"subscription: {name}").sources[0].type == "gcs"
 
 
 @pytest.mark.parametrize("name", ["projects/acme/topics/landing", "ab", "9landing", "a b c", "https://x/y"])
@@ -44,14 +44,14 @@ def test_other_names_are_rejected(name: str) -> None:
 
 
 def test_the_subscription_has_a_default_name() -> None:
-    source = parse("prefix: in/").source
+    source = parse("prefix: in/").sources[0]
     assert isinstance(source, GcsSourceConfig)
     assert source.subscription is None
     assert source.notified_by == {"notifications": "pubsub"}
 
 
 def test_topic_and_labels_can_be_named() -> None:
-    source = parse("resources: {topic: landing, labels: {team: data, cost: 12}}").source
+    source = parse("resources: {topic: landing, labels: {team: data, cost: 12}}").sources[0]
     assert isinstance(source, GcsSourceConfig)
     assert source.resources.labels == {"team": "data", "cost": "12"}
 
@@ -102,6 +102,8 @@ def test_what_does_not_fit_is_named(options: str, expected: str) -> None:
 
 
 def test_objects_move_to_another_bucket() -> None:
-    source = parse("subscription: landing, clean_source: move, clean_source_move_to: 'gs://old/in'").source
+    source = parse("subscription: landing, clean_source: move, clean_source_move_to: 'gs://old/in'").sources[
+        0
+    ]
     assert isinstance(source, GcsSourceConfig)
     assert source.clean_source_target == "old/in/"

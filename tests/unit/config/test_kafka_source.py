@@ -92,6 +92,29 @@ def test_what_only_messages_have_is_an_error_for_files(tmp_path: Path, table: di
     assert "requires a source of `type: kafka`" in raised.value.message
 
 
+def test_topics_of_one_cluster_are_one_source_and_a_table_takes_messages_or_objects(tmp_path: Path) -> None:
+    import json
+
+    cluster = {"type": "kafka", "bootstrap": "broker:9092", "topics": "a", "name": "one"}
+    folder = {"type": "local", "path": "in", "name": "files"}
+
+    def find_problems(sources: list[dict[str, Any]], **table: Any) -> str:
+        path = tmp_path / "headwater.yaml"
+        tables = {"orders": {"path": "**", "format": "json", **table}}
+        path.write_text(json.dumps({"source": sources, "lake": "lake", "tables": tables}))
+        try:
+            load_settings(path, {})
+        except ConfigError as error:
+            return error.message
+        return ""
+
+    again = {**cluster, "name": "two", "topics": "b"}
+    assert "list the topics of both in one source" in find_problems([cluster, again])
+    assert "takes messages of Kafka and objects" in find_problems([cluster, folder])
+    assert not find_problems([cluster, folder], source="one", message_columns="key")
+    assert "requires a source of" in find_problems([cluster, folder], source="files", message_columns="key")
+
+
 def test_a_password_in_the_file_is_an_error_that_names_the_environment(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, {"options": {"sasl.password": "hunter2"}})

@@ -42,8 +42,8 @@ def problems(name: str, text: str = TEXT) -> list[str]:
 
 def test_keys_of_the_lake_are_merged_into_the_shared_ones() -> None:
     orders = load("orders")
-    assert orders.source.type == "s3"
-    assert (orders.source.bucket, orders.source.prefix, orders.source.region) == (
+    assert orders.sources[0].type == "s3"
+    assert (orders.sources[0].bucket, orders.sources[0].prefix, orders.sources[0].region) == (
         "acme",
         "orders/",
         "eu-west-1",
@@ -55,7 +55,7 @@ def test_keys_of_the_lake_are_merged_into_the_shared_ones() -> None:
 
 def test_a_source_of_another_type_has_nothing_of_the_shared_one() -> None:
     folder = load("folder")
-    assert folder.source.type == "local"
+    assert folder.sources[0].type == "local"
     assert folder.reconcile.settle_seconds == 7
     assert folder.lake.endswith("/folder-lake")
 
@@ -63,8 +63,8 @@ def test_a_source_of_another_type_has_nothing_of_the_shared_one() -> None:
 def test_overrides_are_of_the_chosen_lake() -> None:
     environ = {"HEADWATER__SOURCE__PREFIX": "in/"}
     settings = load("orders", environ=environ, lake="s3a://elsewhere")
-    assert settings.source.type == "s3"
-    assert (settings.source.prefix, settings.lake) == ("in/", "s3a://elsewhere")
+    assert settings.sources[0].type == "s3"
+    assert (settings.sources[0].prefix, settings.lake) == ("in/", "s3a://elsewhere")
 
 
 def test_the_only_lake_needs_no_name() -> None:

@@ -95,7 +95,7 @@ def test_missing_section_error_names_a_settable_key() -> None:
 
 def test_a_bucket_without_a_queue_is_enough() -> None:
     text = GOOD.replace("  queue:\n    url: https://sqs.eu-central-1.amazonaws.com/1/landing\n", "")
-    source = load(text).source
+    (source,) = load(text).sources
     assert source.type == "s3"
     assert (source.queue.url, source.notifications, source.resources.max_receive_count) == (None, "sqs", 10)
 
@@ -310,9 +310,9 @@ def test_environment_sets_nested_keys_whatever_their_case() -> None:
             "PATH": "/bin",
         },
     )
-    assert settings.source.type == "s3"
-    assert settings.source.bucket == "12345"
-    assert settings.source.queue.long_poll_wait == 5
+    assert settings.sources[0].type == "s3"
+    assert settings.sources[0].bucket == "12345"
+    assert settings.sources[0].queue.long_poll_wait == 5
     assert settings.tables["orders"].record_key == ("a", "b")
     assert settings.tables["orders"].hoodie == {"hoodie.index.type": "BUCKET"}
     assert settings.tables["more"].path == ("x/*.csv", "y/*.csv")
@@ -322,8 +322,8 @@ def test_command_line_wins_over_environment_which_wins_over_file() -> None:
     environ = {"HEADWATER__LAKE": "/from/env", "HEADWATER__SOURCE__PREFIX": "env/"}
     settings = load(GOOD, environ, lake="/from/flag")
     assert settings.lake == "/from/flag"
-    assert settings.source.type == "s3"
-    assert settings.source.prefix == "env/"
+    assert settings.sources[0].type == "s3"
+    assert settings.sources[0].prefix == "env/"
 
 
 def test_set_supports_keys_with_dots_and_list_like_patterns() -> None:
@@ -372,8 +372,8 @@ def test_relative_paths_resolve_from_the_file_and_home_is_expanded(tmp_path: Pat
     path.parent.mkdir()
     path.write_text("source: {type: local, path: ../in}\nlake: lake\ntables: {a: {path: a.json}}\n")
     settings = load_settings(path, environ={})
-    assert settings.source.type == "local"
-    assert settings.source.path.resolve() == tmp_path / "in"
+    assert settings.sources[0].type == "local"
+    assert settings.sources[0].path.resolve() == tmp_path / "in"
     assert settings.lake == str(tmp_path / "conf" / "lake")
     home = load_settings(path, environ={}, overrides={"lake": "~/lake"})
     assert home.lake == str(Path.home() / "lake")

@@ -62,8 +62,8 @@ def test_written_file_loads_and_is_short(tmp_path: Path, landing: Path) -> None:
     request = ScaffoldRequest(tmp_path / "conf", path=landing, lake=str(tmp_path / "lake"))
     scaffold = write_scaffold(request)
     settings = load_settings(scaffold.config_path, environ={})
-    assert settings.source.type == "local"
-    assert settings.source.path == landing
+    assert settings.sources[0].type == "local"
+    assert settings.sources[0].path == landing
     assert settings.lake == str(tmp_path / "lake")
     assert tuple(settings.tables) == scaffold.tables == ("t_9_lives_x", "orders")
 
@@ -100,14 +100,14 @@ def test_paths_inside_the_folder_are_written_relative(tmp_path: Path) -> None:
 
 def test_gcs_source_loads(tmp_path: Path) -> None:
     request = ScaffoldRequest(tmp_path, source="gcs", bucket="acme", subscription="acme-landing")
-    source = load_settings(write_scaffold(request).config_path, environ={}).source
+    source = load_settings(write_scaffold(request).config_path, environ={}).sources[0]
     assert source.type == "gcs"
     assert (source.bucket, source.subscription) == ("acme", "acme-landing")
 
 
 def test_gcs_source_without_a_subscription_loads_and_asks_for_it(tmp_path: Path) -> None:
     scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="gcs", bucket="acme"))
-    source = load_settings(scaffold.config_path, environ={}).source
+    source = load_settings(scaffold.config_path, environ={}).sources[0]
     assert source.type == "gcs"
     assert source.subscription is None
     assert "headwater up" in scaffold.notes[0]
@@ -116,7 +116,7 @@ def test_gcs_source_without_a_subscription_loads_and_asks_for_it(tmp_path: Path)
 
 def test_azure_source_loads(tmp_path: Path) -> None:
     request = ScaffoldRequest(tmp_path, source="azure", account="acme", container="landing", queue="events")
-    source = load_settings(write_scaffold(request).config_path, environ={}).source
+    source = load_settings(write_scaffold(request).config_path, environ={}).sources[0]
     assert source.type == "azure"
     assert (source.account, source.container, source.queue.name) == ("acme", "landing", "events")
 
@@ -126,8 +126,9 @@ def test_kafka_source_loads_with_a_table_for_the_topic(tmp_path: Path, topic: st
     request = ScaffoldRequest(tmp_path, source="kafka", bootstrap="one:9092", topic=topic)
     scaffold = write_scaffold(request)
     settings = load_settings(scaffold.config_path, environ={})
-    assert settings.source.type == "kafka"
-    assert settings.source.topics == (topic,)
+    (source,) = settings.sources
+    assert source.type == "kafka"
+    assert source.topics == (topic,)
     assert settings.tables[table].path == (f"{topic}/**",)
     assert scaffold.notes == ("adapt the table to your messages",)
 
@@ -135,8 +136,8 @@ def test_kafka_source_loads_with_a_table_for_the_topic(tmp_path: Path, topic: st
 def test_s3_source_loads_and_asks_for_the_queue(tmp_path: Path) -> None:
     scaffold = write_scaffold(ScaffoldRequest(tmp_path, source="s3", bucket="acme", lake="s3a://acme/lake"))
     settings = load_settings(scaffold.config_path, environ={})
-    assert settings.source.type == "s3"
-    assert settings.source.bucket == "acme"
+    assert settings.sources[0].type == "s3"
+    assert settings.sources[0].bucket == "acme"
     assert settings.lake == "s3a://acme/lake"
     assert "source.queue.url" in scaffold.notes[0]
 

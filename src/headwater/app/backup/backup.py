@@ -13,7 +13,7 @@ from headwater.app.backup.destination import BackupFolder
 from headwater.app.backup.locations import check_destination, find_unconfigured, open_location
 from headwater.app.backup.manifest import BackupFile, Manifest, TableBackup
 from headwater.app.backup.order import order_for_copy
-from headwater.app.lake_identity import FORMAT_KEY, ensure_usable_lake, name_source
+from headwater.app.lake_identity import FORMAT_KEY, ensure_usable_lake, name_sources
 from headwater.app.restore_state import open_lake
 from headwater.config.settings import LakeStorageConfig, Settings
 from headwater.errors import LakeError, TableNotFoundError, UsageError
@@ -234,7 +234,7 @@ class Backup:
             headwater=__version__,
             lake=self._lake.url,
             lake_format=read_format(settings),
-            source=name_source(settings),
+            source=name_sources(settings),
             tables=tuple(tables),
             configuration={
                 "tables": list(settings.tables),

@@ -51,12 +51,12 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def _list_sources(settings: Settings) -> Iterator[str]:
-    source = settings.source
-    if source.type == "local":
-        yield _normalize(str(source.path))
-    else:
-        scheme = source.address.partition("://")[0]
-        yield f"{scheme}://{source.location}/{source.prefix}".rstrip("/")
+    for source in settings.sources:
+        if source.type == "local":
+            yield _normalize(str(source.path))
+        else:
+            scheme = source.address.partition("://")[0]
+            yield f"{scheme}://{source.location}/{source.prefix}".rstrip("/")
 
 
 def _normalize(location: str) -> str:

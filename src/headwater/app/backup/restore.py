@@ -12,7 +12,7 @@ from headwater.app.backup.destination import BackupFolder
 from headwater.app.backup.locations import open_location
 from headwater.app.backup.manifest import BackupFile, Manifest
 from headwater.app.backup.verification import BadFile, build_incomplete_error, compare_backup
-from headwater.app.lake_identity import FORMAT_KEY, check_format, name_source
+from headwater.app.lake_identity import FORMAT_KEY, check_format, list_missing, name_sources
 from headwater.app.restore_state import (
     RESTORE_FILE,
     RestoreState,
@@ -80,18 +80,20 @@ class Restore:
         return manifest, files
 
     def _check_source(self, manifest: Manifest) -> None:
-        configured, source = name_source(self._settings), self._settings.source
-        if manifest.source == configured:
-            return
-        provider, _, location = manifest.source.partition(":")
-        hint = "configure the source of the backup"
-        if provider == source.type and "moved_from" in type(source).model_fields:
-            hint += f"; if its objects are now at another location, add `moved_from: {location}` to source"
-        raise UsageError(
-            f"the backup {self._folder.url} is of a lake that was filled from {manifest.source}; the "
-            f"configured source is {configured}",
-            hint=hint,
-        )
+        configured = name_sources(self._settings)
+        for known in list_missing(manifest.source, configured):
+            provider, _, location = known.partition(":")
+            hint = "configure the source of the backup"
+            movable = [one for one in self._settings.sources if one.type == provider]
+            if any("moved_from" in type(one).model_fields for one in movable):
+                hint += (
+                    f"; if its objects are now at another location, add `moved_from: {location}` to source"
+                )
+            raise UsageError(
+                f"the backup {self._folder.url} is of a lake that was filled from {known}; the configured "
+                f"source is {', '.join(configured.splitlines())}",
+                hint=hint,
+            )
 
     def check_empty(self) -> None:
         """Raise `UsageError` unless the lake is empty, or holds an interrupted restore of this backup."""
@@ -199,9 +201,10 @@ def iter_next_steps(settings: Settings, manifest: Manifest) -> Iterator[str]:
         f"objects that changed after {since} are found by listing the bucket: headwater reconcile, then "
         "headwater run"
     )
-    if settings.source.clean_source in ("move", "delete"):
+    actions = {one.clean_source for one in settings.sources} & {"move", "delete"}
+    if actions:
         yield (
-            f"objects that `clean_source: {settings.source.clean_source}` removed after {since} count as "
+            f"objects that `clean_source: {' or '.join(sorted(actions))}` removed after {since} count as "
             "removed by their owner, and mirrors retract their rows. `headwater run` refuses the lake until "
             "`headwater reconcile` has finished; inspect it first: headwater reconcile --dry-run"
         )

@@ -40,9 +40,10 @@ class CleanLoop(BackgroundLoop):
         is_drained: Callable[[], bool],
         is_session_alive: Callable[[], bool],
         *,
+        label: str = "",
         first_seconds: float = _FIRST_SECONDS,
     ) -> None:
-        super().__init__("clean-source", is_session_alive)
+        super().__init__(f"clean-source.{label}" if label else "clean-source", is_session_alive)
         self._clean = clean
         self._pause = choose_pause(delay_seconds)
         self._first = first_seconds
@@ -78,7 +79,8 @@ class CleanLoop(BackgroundLoop):
     def add_to(self, report: RunReport) -> None:
         """Add the pass and the failure."""
         super().add_to(report)
-        report.clean = self._done
+        if self._done is not None:
+            report.cleans.append(self._done)
 
     def _wait_for_queue(self, stop: threading.Event) -> None:
         """Wait until the queue is empty: its messages may be about objects that are due."""

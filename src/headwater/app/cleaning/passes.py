@@ -9,6 +9,8 @@ import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.streams import open_streams
+from headwater.app.scope import build_scope, locate
+from headwater.config.source import SourceConfig
 from headwater.errors import UsageError
 from headwater.ingest.cleaning.cleaning_pass import CleaningPass, CleaningPorts, CleanReport
 from headwater.ingest.cleaning.decision import SourceCleanPolicy, iter_clean_decisions
@@ -25,26 +27,27 @@ _REQUESTS_AN_OBJECT = 3
 
 
 class CleanSource:
-    """Passes over the source of one `App`, from one thread, one at a time.
+    """Passes over a source of one `App`, from one thread, one at a time.
 
-    Raises `UsageError` when `source.clean_source` is off.
+    Raises `UsageError` when its `clean_source` is off.
     """
 
     def __init__(
         self,
         app: App,
+        source: SourceConfig,
         *,
         metrics: Metrics | None = None,
         now: Callable[[], datetime] = read_clock,
         build: Callable[[], SourceCleaner] | None = None,
     ) -> None:
-        source = app.settings.source
         if source.clean_source == "off":
             raise UsageError(
                 "source.clean_source is off: no object is removed from the source",
                 hint="set it to tag, move or delete; preview the effect with --dry-run",
             )
         self._app = app
+        self._source = source
         self._policy = SourceCleanPolicy(source.clean_source, timedelta(seconds=source.clean_source_delay))
         self._metrics = metrics
         self._now = now
@@ -60,22 +63,26 @@ class CleanSource:
         app, now = self._app, self._now()
         report = CleanReport(self._policy.action, dry_run, now)
         pace, list_pace = self._build_paces(stop)
-        prefix = app.settings.source.prefix
-        streams = [open_streams(app, name) for name in app.settings.object_tables]
+        location = locate(self._source)
+        names = [
+            name
+            for name in app.settings.object_tables
+            if location in build_scope(app.settings, name).locations
+        ]
+        streams = [open_streams(app, name, location) for name in names]
         with (
-            build_source(app.settings.source).open_lister(list_pace) as lister,
+            build_source(self._source).open_lister(list_pace) as lister,
             closing(self._build()) as cleaner,
         ):
             ports = CleaningPorts(cleaner, app.events.append, self._now, pace)
-            decisions = iter_clean_decisions(lister.iter_objects(prefix), streams, self._policy, now)
+            decisions = iter_clean_decisions(lister.iter_objects(location.prefix), streams, self._policy, now)
             return self._report(CleaningPass(ports, report, stop).run(decisions))
 
     def _build_paces(self, stop: threading.Event) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return the callbacks that run before an object is acted on and before a page is listed."""
-        settings = self._app.settings
-        if settings.source.is_watched:
+        if self._source.is_watched:
             return (lambda: None), (lambda: None)
-        rate = settings.reconcile.max_requests_per_second
+        rate = self._app.settings.reconcile.max_requests_per_second
         return Pacer(rate / _REQUESTS_AN_OBJECT, SystemClock(), stop), Pacer(rate, SystemClock(), stop)
 
     def count_failure(self) -> None:

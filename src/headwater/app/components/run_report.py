@@ -43,13 +43,13 @@ class TableTotals:
 class RunReport:
     """The result of a run. `failures` holds the last error of tables that could not be brought up to date.
 
-    `reconcile` and `clean` are the passes of a run that ends by itself. `component_failures` holds the last
+    `reconciles` and `cleans` are the passes of a run that ends by itself. `component_failures` holds the last
     error of components by name, such as `index`.
     """
 
     capture: CaptureStats
     tables: dict[str, TableTotals]
     failures: dict[str, HeadwaterError]
-    reconcile: ReconcilePass | None = None
-    clean: CleanReport | None = None
+    reconciles: list[ReconcilePass] = field(default_factory=list)
+    cleans: list[CleanReport] = field(default_factory=list)
     component_failures: dict[str, HeadwaterError] = field(default_factory=dict)

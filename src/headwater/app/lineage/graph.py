@@ -60,9 +60,10 @@ class Lineage:
 def build_lineage(settings: Settings) -> Lineage:
     """Build the lineage of the whole configuration; reads no data."""
     places = list_tables(settings)
-    source = _build_source(settings)
-    nodes = [source, _build_node("events", "events", places["events"])]
-    edges = [LineageEdge(source.name, "events", settings.source.notified_by)]
+    sources = {source.address: source for source in settings.sources}
+    nodes = [_build_node(address, "source", address) for address in sources]
+    nodes.append(_build_node("events", "events", places["events"]))
+    edges = [LineageEdge(address, "events", source.notified_by) for address, source in sources.items()]
     for name, table in {**settings.object_tables, **settings.derived_tables}.items():
         known = {node.name for node in nodes}
         nodes += [
@@ -84,11 +85,6 @@ def build_lineage(settings: Settings) -> Lineage:
     return Lineage(tuple(nodes), tuple(edges))
 
 
-def _build_source(settings: Settings) -> LineageNode:
-    place = settings.source.address
-    return _build_node(place, "source", place)
-
-
 def _build_node(name: str, kind: NodeKind, place: str, columns: tuple[str, ...] = ()) -> LineageNode:
     return LineageNode(name, kind, place, columns, name_dataset(place) if place else None)
 
@@ -101,6 +97,8 @@ def _list_columns(table: TableConfig) -> tuple[str, ...]:
 def _describe_table(table: TableConfig) -> dict[str, str]:
     if table.from_ is None:
         rules = {"path": ", ".join(table.path), "mode": table.effective_mode}
+        if table.source:
+            rules["source"] = ", ".join(table.source)
     else:
         rules = {"refresh": table.effective_refresh}
         if table.effective_group_key:

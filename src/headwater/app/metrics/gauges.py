@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import structlog
 
 from headwater.app.application import App, read_clock
-from headwater.app.capture import Capture
+from headwater.app.captures import Captures
 from headwater.app.components import BackgroundLoop
 from headwater.app.status import StatusReader
 from headwater.errors import HeadwaterError
@@ -27,7 +27,7 @@ class GaugeLoop(BackgroundLoop):
 
     is_early = True
 
-    def __init__(self, app: App, capture: Capture | None, metrics: Metrics, tables: Sequence[str]) -> None:
+    def __init__(self, app: App, capture: Captures | None, metrics: Metrics, tables: Sequence[str]) -> None:
         # This loop runs while the session starts: asking for the session here would start another one.
         super().__init__("gauges", lambda: True)
         self._settings = app.settings

@@ -24,8 +24,7 @@ class DeepVerification:
         config, table = app.find_config(name), Table(app.spark, table_path(settings.lake, name))
         timeline = table.load_timeline()
         state = parse_committed_state(timeline.find_metadata("checkpoint") if timeline.exists() else None)
-        store = app.build_store_config()
-        records = RecordSource(app.spark, name, config, store, store.scheme)
+        records = RecordSource(app.spark, name, config, app.build_store_config(name))
         compared = ComparedTable(name, config, table, records, state, app.build_processor(name, config))
         self._sets = build_sets(settings, name)
         self._progress = state.sets

@@ -1,15 +1,17 @@
 """`headwater explain URI`: everything known about one object, in chronological order."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, build_sets, source_bucket, source_provider
+from headwater.app.scope import build_scope, build_sets
 from headwater.capture.position import Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
 from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
 from headwater.errors import UsageError
 from headwater.ingest.committed_state import load_set_progress
 from headwater.ingest.ledger.outcome_log import decode_outcomes
@@ -90,16 +92,18 @@ class Explain:
 
     def explain(self, uri: str) -> Explanation:
         """Explain the object at `uri`, which may also be a key of the source, or an offset of a topic."""
-        bucket, key = parse_uri(uri, self._settings)
-        if source_provider(self._settings) == "kafka" and (offset := parse_offset(key)) is not None:
+        source, key = parse_uri(uri, self._settings)
+        bucket = source.known_location
+        if source.type == "kafka" and (offset := parse_offset(key)) is not None:
             key = self._app.events.find_last_key(bucket, *offset) or key
         events = self._app.events.read_history(bucket, key)
         decisions: list[TableDecision] = []
         tables: dict[str, TableView] = {}
         for name in self._settings.object_tables:
             scope = build_scope(self._settings, name)
-            relative = scope.relative_key(key)
-            rule = "source.prefix" if relative is None else scope.selector(relative)
+            relative = scope.relative_key(bucket, key)
+            outside = "source.prefix" if bucket in scope.buckets else "source"
+            rule = outside if relative is None else scope.selector(relative)
             if rule is not None:
                 tables[name] = TableView(filtered_by=rule)
                 continue
@@ -108,7 +112,7 @@ class Explain:
             tables[name] = self._view(name, events, made)
         decisions.sort(key=lambda decision: (decision.decided_at, decision.event_id))
         status, reason = _choose_status(events, tables)
-        address = build_uri(source_provider(self._settings), bucket, key)
+        address = build_uri(source.type, bucket, key)
         return Explanation(
             address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
         )
@@ -167,17 +171,31 @@ class Explain:
         return [row for row in rows if row["bucket"] == bucket and row["key"] == key]
 
 
-def parse_uri(uri: str, settings: Settings) -> tuple[str, str]:
-    """Return bucket and key of an address (`s3://bucket/key`, a path in the source folder, or a key alone).
+def parse_uri(uri: str, settings: Settings) -> tuple[SourceConfig, str]:
+    """Return source and key of an address (`s3://bucket/key`, a path in a source folder). A key alone is
+    enough if there is only one source.
 
-    Raises `UsageError` for an address in another bucket or folder than the source's.
+    Raises `UsageError` for an address of no source.
     """
     if not is_utf8(uri):
         raise UsageError(
             f"{format_name(uri)} is not UTF-8: no table can store this name as a key",
             hint="rename the file; until then it is in quarantine: headwater quarantine list",
         )
-    return source_bucket(settings), build_source(settings.source).parse_address(uri)
+    if len(settings.sources) == 1:
+        return settings.sources[0], build_source(settings.sources[0]).parse_address(uri)
+    is_path = uri.startswith("/")
+    found: list[tuple[SourceConfig, str]] = []
+    for source in settings.sources:
+        # A source takes anything else for a key.
+        if is_path if source.type == "local" else "://" in uri:
+            with suppress(UsageError):
+                found.append((source, build_source(source).parse_address(uri)))
+    if not found:
+        shown = ", ".join(source.address for source in settings.sources)
+        raise UsageError(f"{uri} is not an address in one of the sources", hint=f"the sources are {shown}")
+    # Several sources may have prefixes of one bucket.
+    return next(((source, key) for source, key in found if key.startswith(source.prefix)), found[0])
 
 
 def _position_of(row: Row) -> Position:

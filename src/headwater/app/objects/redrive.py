@@ -9,7 +9,7 @@ import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.components import BackgroundLoop
-from headwater.app.scope import rename_moved, source_provider
+from headwater.app.scope import list_buckets, rename_moved
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import (
     DROP_EVENT,
@@ -47,7 +47,7 @@ class Redrive:
     def __init__(self, app: App, now: Callable[[], datetime] = read_clock) -> None:
         self._app = app
         self._now = now
-        self._provider = source_provider(app.settings)
+        self._providers = list_buckets(app.settings)
 
     def append(self, events: Iterable[CapturedEvent]) -> int:
         """Commit the events; return their number. A table that has never run begins before them."""
@@ -92,7 +92,7 @@ class Redrive:
             (str(row["bucket"]), str(row["key"])): row["version"] for row in rows if row["level"] == "object"
         }
         for (bucket, key), version in sorted(given_up.items()):
-            event = build_control_event(DROP_EVENT, self._provider, bucket, key, now)
+            event = build_control_event(DROP_EVENT, self._find_provider(bucket), bucket, key, now)
             dropped.append(with_content(event, "created", None if version is None else str(version)))
         self.append(dropped)
         self._app.stores.quarantine.remove({str(row["quarantine_id"]) for row in rows})
@@ -110,11 +110,15 @@ class Redrive:
             if (address := (str(row["bucket"]), str(row["key"]))) not in partly
         }
         for (bucket, key, version_id), event_time in sorted(complete.items(), key=lambda item: item[0]):
-            yield build_retry(self._provider, bucket, key, version_id or None, event_time, now)
+            yield build_retry(self._find_provider(bucket), bucket, key, version_id or None, event_time, now)
 
     def ask_again(self, bucket: str, key: str, now: datetime) -> CapturedEvent:
         """Build the event that re-reads an object and replaces its rows."""
-        return build_control_event(REPAIR_EVENT, self._provider, bucket, key, now)
+        return build_control_event(REPAIR_EVENT, self._find_provider(bucket), bucket, key, now)
+
+    def _find_provider(self, bucket: str) -> str:
+        # The bucket of a former source is ignored by every table, whatever its provider.
+        return self._providers.get(bucket, "")
 
     def ask_for_due(self) -> int:
         """Request a retry of objects whose error may be resolved; return their number."""
@@ -137,7 +141,9 @@ class Redrive:
         )
         due = choose_due(failed, policies, now)
         return self.append(
-            build_retry(self._provider, one.bucket, one.key, one.version_id, one.event_time, now)
+            build_retry(
+                self._find_provider(one.bucket), one.bucket, one.key, one.version_id, one.event_time, now
+            )
             for one in due
         )
 

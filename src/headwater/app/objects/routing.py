@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from headwater.app.application import App, read_clock
 from headwater.app.objects.redrive import Redrive, drain
-from headwater.app.scope import build_scope, source_bucket, source_provider
+from headwater.app.scope import build_scope, list_buckets
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import REPAIR_EVENT, RETRACT_EVENT, build_control_event
 from headwater.capture.position import BEGINNING, build_position, find_gaps
@@ -17,6 +17,7 @@ from headwater.capture.reconcile.known_states import KnownStates
 from headwater.errors import UsageError
 from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.ledger.reading import LedgerReader
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
 from headwater.ingest.planning.plan import Scope
 from headwater.lake.layout import table_path
@@ -57,26 +58,34 @@ class Routing:
         self._settings = app.settings
         self._now = now
         self._scopes = {name: build_scope(app.settings, name) for name in app.settings.object_tables}
-        self._bucket = source_bucket(app.settings)
+        self._providers = list_buckets(app.settings)
 
     def read(self) -> RoutingReport:
         """Return the claims of all tables; for tables with changed rules, what they would load and
         retract."""
         report = RoutingReport(tables={name: TableRouting() for name in self._scopes})
-        for key in self._app.events.iter_keys_after(BEGINNING, self._bucket):
-            claiming = [name for name, scope in self._scopes.items() if scope.includes(self._bucket, key)]
-            report.keys += 1
-            for name in claiming:
-                report.tables[name].claimed += 1
-            if not claiming:
-                report.unclaimed += 1
-                _note(report.unclaimed_examples, key)
-            elif len(claiming) > 1:
-                together = " + ".join(claiming)
-                report.shared[together] = report.shared.get(together, 0) + 1
+        for bucket in self._providers:
+            for key in self._app.events.iter_keys_after(BEGINNING, bucket):
+                self._add_claims(report, bucket, key)
         for name, table in report.tables.items():
             self._compare(name, table)
         return report
+
+    def _add_claims(self, report: RoutingReport, bucket: str, key: str) -> None:
+        claiming = [name for name, scope in self._scopes.items() if scope.includes(bucket, key)]
+        report.keys += 1
+        for name in claiming:
+            report.tables[name].claimed += 1
+        if not claiming:
+            report.unclaimed += 1
+            _note(report.unclaimed_examples, self._show(bucket, key))
+        elif len(claiming) > 1:
+            together = " + ".join(claiming)
+            report.shared[together] = report.shared.get(together, 0) + 1
+
+    def _show(self, bucket: str, key: str) -> str:
+        """Return the key; with several buckets, the address."""
+        return key if len(self._providers) == 1 else build_uri(self._providers[bucket], bucket, key)
 
     def apply(self, only: Sequence[str] = (), *, yes: bool = False) -> RoutingReport:
         """Load and retract objects according to the changed rules. Call it inside `hold_for_command`.
@@ -105,15 +114,16 @@ class Routing:
         Call it inside `hold_for_command`, unless it is a dry run.
         """
         scope = build_scope(self._settings, name)
-        keys = (
-            key
-            for key in self._app.events.iter_keys_after(build_position(since), scope.bucket)
-            if scope.includes(scope.bucket, key)
+        found = (
+            (bucket, key)
+            for bucket in scope.buckets
+            for key in self._app.events.iter_keys_after(build_position(since), bucket)
+            if scope.includes(bucket, key)
         )
         if dry_run:
-            return sum(1 for _ in keys)
+            return sum(1 for _ in found)
         redrive, now = Redrive(self._app, self._now), self._now()
-        count = redrive.append(redrive.ask_again(scope.bucket, key, now) for key in keys)
+        count = redrive.append(redrive.ask_again(bucket, key, now) for bucket, key in found)
         redrive.run_tables([name])
         progress = self._app.load_progress(name)
         replayed = progress.replay_from(build_position(since))
@@ -126,42 +136,47 @@ class Routing:
         table.rules_changed = bool(stored) and stored != self._settings.tables[name].rules
         if not table.rules_changed:
             return
-        for key, state, is_load in self._iter_differences(name):
-            if state is not None and state.status == "ingested":
-                table.ingested += 1
-            if is_load is True:
-                table.to_load += 1
-                _note(table.load_examples, key)
-            elif is_load is False:
-                table.to_retract += 1
-                _note(table.retract_examples, key)
+        for bucket in self._providers:
+            for key, state, is_load in self._iter_differences(name, bucket):
+                if state is not None and state.status == "ingested":
+                    table.ingested += 1
+                if is_load is True:
+                    table.to_load += 1
+                    _note(table.load_examples, self._show(bucket, key))
+                elif is_load is False:
+                    table.to_retract += 1
+                    _note(table.retract_examples, self._show(bucket, key))
 
     def _iter_changes(self, name: str) -> Iterator[CapturedEvent]:
         now = self._now()
-        provider = source_provider(self._settings)
-        for key, _, is_load in self._iter_differences(name):
-            if is_load is not None:
-                event = REPAIR_EVENT if is_load else RETRACT_EVENT
-                yield build_control_event(event, provider, self._bucket, key, now)
+        for bucket, provider in self._providers.items():
+            for key, _, is_load in self._iter_differences(name, bucket):
+                if is_load is not None:
+                    event = REPAIR_EVENT if is_load else RETRACT_EVENT
+                    yield build_control_event(event, provider, bucket, key, now)
 
-    def _iter_differences(self, name: str) -> Iterator[tuple[str, LedgerEntry | None, bool | None]]:
+    def _iter_differences(
+        self, name: str, bucket: str
+    ) -> Iterator[tuple[str, LedgerEntry | None, bool | None]]:
         """Yield key, the table's ledger entry, and whether to load (True) or retract (False) the object."""
         scope = self._scopes[name]
         ledger = LedgerReader(name, self._app.stores.ledger, self._open(name), self._app.events)
         known = KnownStates(self._app.events, stored=self._app.event_groups)
-        present: Iterable[str] = (found.key for found in known.iter_known(self._bucket, scope.prefix))
+        prefixes = {one.prefix for one in scope.locations if one.bucket == bucket}
+        prefix = prefixes.pop() if len(prefixes) == 1 else ""
+        present: Iterable[str] = (found.key for found in known.iter_known(bucket, prefix))
         if skipped := self._app.load_progress(name).skipped:
-            others = self._app.events.iter_newest_in(find_gaps(skipped), self._bucket)
+            others = self._app.events.iter_newest_in(find_gaps(skipped), bucket)
             present = intersect(present, (key for key, _ in others))
         streams = merge(
             ((key, None) for key in present),
-            ((state.key, state) for state in ledger.iter_states(self._bucket)),
+            ((state.key, state) for state in ledger.iter_states(bucket)),
             key=itemgetter(0),
         )
         for key, group in groupby(streams, key=itemgetter(0)):
             found = [state for _, state in group]
             state = next((state for state in found if state is not None), None)
-            yield key, state, _find_difference(scope, key, state, is_present=None in found)
+            yield key, state, _find_difference(scope, bucket, key, state, is_present=None in found)
 
     def _load_state(self, name: str) -> CommittedState:
         timeline = self._open(name).load_timeline()
@@ -178,9 +193,11 @@ def intersect(some: Iterable[str], others: Iterable[str]) -> Iterator[str]:
             yield key
 
 
-def _find_difference(scope: Scope, key: str, state: LedgerEntry | None, *, is_present: bool) -> bool | None:
+def _find_difference(
+    scope: Scope, bucket: str, key: str, state: LedgerEntry | None, *, is_present: bool
+) -> bool | None:
     is_known = state is not None and state.reason != "filtered"
-    if scope.includes(scope.bucket, key):
+    if scope.includes(bucket, key):
         return True if is_present and not is_known else None
     return False if is_known else None
 

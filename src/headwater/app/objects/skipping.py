@@ -50,8 +50,11 @@ def skip_to(app: App, name: str, point: Point, *, dry_run: bool = False) -> Skip
             f"table {name} has already processed the events up to {_describe(skipped.after)}",
             hint="specify a later time, or `latest`; to ingest objects again: headwater replay",
         )
-    keys = (key for key, _ in app.events.iter_newest_in([skipped], scope.bucket))
-    count = sum(scope.includes(scope.bucket, key) for key in keys)
+    count = sum(
+        scope.includes(bucket, key)
+        for bucket in scope.buckets
+        for key, _ in app.events.iter_newest_in([skipped], bucket)
+    )
     if not dry_run:
         rows.write_progress(progress.skip_to(target))
     after = None if skipped.after == BEGINNING else parse_instant(skipped.after.completed)

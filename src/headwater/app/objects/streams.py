@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from headwater.app.application import App
-from headwater.app.scope import build_scope, build_sets, source_provider
+from headwater.app.scope import build_scope, build_sets
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
 from headwater.ingest.committed_state import load_set_progress
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location
 from headwater.ingest.planning.verification import TableRules, TableStreams
 from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
 from headwater.lake.layout import quarantine_path, table_path
@@ -20,34 +20,37 @@ from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 
 
-def build_uri_prefix(settings: Settings, bucket: str) -> str:
-    """Return the common prefix of the addresses of all objects of the source."""
-    return build_uri(source_provider(settings), bucket, "\x00").removesuffix("\x00")
+def build_uri_prefix(location: Location) -> str:
+    """Return the common prefix of the addresses of all objects of a bucket or folder."""
+    return build_uri(location.provider, location.bucket, "\x00").removesuffix("\x00")
 
 
-def open_streams(app: App, name: str) -> TableStreams:
-    """Open the lazy streams of one table, each in key order. Raises `LakeError`, also while they are read."""
-    settings = app.settings
-    scope = build_scope(settings, name)
+def open_streams(app: App, name: str, location: Location) -> TableStreams:
+    """Open the lazy streams of one table about the objects at one of its locations, each in key order.
+
+    Raises `LakeError`, also while they are read.
+    """
+    settings, bucket = app.settings, location.bucket
+    scope = build_scope(settings, name).restrict(location)
     table = Table(app.spark, table_path(settings.lake, name))
     ledger = LedgerReader(name, app.stores.ledger, table, app.events)
     rules = _with_sets(build_rules(settings.tables[name]), settings, name, table)
     progress = app.load_progress(name)
-    pending = app.events.iter_keys_after(progress.checkpoint, scope.bucket)
-    skipped = app.events.iter_newest_in(progress.skipped, scope.bucket)
-    entries = ledger.iter_states(scope.bucket, scope.prefix)
-    prefix = build_uri_prefix(settings, scope.bucket)
+    pending = app.events.iter_keys_after(progress.checkpoint, bucket)
+    skipped = app.events.iter_newest_in(progress.skipped, bucket)
+    entries = ledger.iter_states(bucket, location.prefix)
+    prefix = build_uri_prefix(location)
     rows = iter_row_counts(table, prefix)
-    announced = iter_announced(table, app.events, scope.bucket, prefix) if rules.adds_rows else ()
+    announced = iter_announced(table, app.events, bucket, prefix) if rules.adds_rows else ()
     return TableStreams(
-        includes_listed=scope.includes_listed,
+        includes_listed=partial(scope.includes_listed, bucket),
         entries=(entry for entry in entries if scope.includes(entry.bucket, entry.key)),
-        rows=((key, counts) for key, counts in rows if scope.includes(scope.bucket, key)),
-        pending=(key for key in pending if scope.includes(scope.bucket, key)),
-        quarantined=_load_quarantined(settings, name, scope),
+        rows=((key, counts) for key, counts in rows if scope.includes(bucket, key)),
+        pending=(key for key in pending if scope.includes(bucket, key)),
+        quarantined=_load_quarantined(settings, name, bucket),
         rules=rules,
-        announced=((key, counts) for key, counts in announced if scope.includes(scope.bucket, key)),
-        skipped=((key, newest) for key, newest in skipped if scope.includes(scope.bucket, key)),
+        announced=((key, counts) for key, counts in announced if scope.includes(bucket, key)),
+        skipped=((key, newest) for key, newest in skipped if scope.includes(bucket, key)),
     )
 
 
@@ -70,8 +73,8 @@ def _with_sets(rules: TableRules, settings: Settings, name: str, table: Table) -
     return replace(rules, judge_place=partial(load_set_progress(table).place, names))
 
 
-def _load_quarantined(settings: Settings, name: str, scope: Scope) -> Mapping[str, str]:
+def _load_quarantined(settings: Settings, name: str, bucket: str) -> Mapping[str, str]:
     options = build_storage_options(settings.lake, settings.lake_storage)
     reader = QuarantineReader(quarantine_path(settings.lake), options)
     rows = reader.list_rows(QuarantineFilter(level="object", table=name))
-    return {str(row["key"]): str(row["reason"]) for row in rows if row["bucket"] == scope.bucket}
+    return {str(row["key"]): str(row["reason"]) for row in rows if row["bucket"] == bucket}

@@ -1,7 +1,7 @@
 """`headwater verify`: compares each table with the bucket, and repairs the differences."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
@@ -10,9 +10,10 @@ from headwater.app.listing import list_in_parallel
 from headwater.app.objects.deep_verification import DeepVerification
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_streams
-from headwater.app.scope import build_scope, source_bucket, source_provider
+from headwater.app.scope import build_scope, list_buckets, locate
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.control_events import REPAIR_EVENT, build_control_event, with_content
+from headwater.config.source import SourceConfig
 from headwater.errors import TableNotFoundError, TableUnsupportedError
 from headwater.ingest.planning.plan import Scope
 from headwater.ingest.planning.verification import (
@@ -92,11 +93,12 @@ class Verify:
         now: Callable[[], datetime] = read_clock,
         *,
         deep: int = 0,
-        source: Source | None = None,
+        open_source: Callable[[SourceConfig], Source] = build_source,
     ) -> None:
         self._app = app
         self._settings = app.settings
-        self._source = source or build_source(app.settings.source)
+        self._open_source = open_source
+        self._providers = list_buckets(app.settings)
         self._now = now
         self._deep = deep
 
@@ -142,11 +144,11 @@ class Verify:
         }
 
     def _iter_repairs(self, names: Sequence[str]) -> Iterator[CapturedEvent]:
-        asked: set[str] = set()
+        asked: set[tuple[str, str]] = set()
         started_at = self._now()
         for _, finding in self._iter_findings(names, {name: DeepCounts() for name in names}):
-            if finding.is_repairable and finding.key not in asked:
-                asked.add(finding.key)
+            if finding.is_repairable and (finding.bucket, finding.key) not in asked:
+                asked.add((finding.bucket, finding.key))
                 yield self._build_event(finding, started_at)
 
     def _verify(self, names: Sequence[str], folder_depth: int) -> dict[str, TableReport]:
@@ -168,7 +170,7 @@ class Verify:
             damaged=self._find_corrupt_files(name),
             outside=count_outside(
                 Table(self._app.spark, table_path(self._settings.lake, name)),
-                build_uri_prefix(self._settings, source_bucket(self._settings)),
+                [build_uri_prefix(location) for location in build_scope(self._settings, name).locations],
             ),
         )
 
@@ -181,21 +183,30 @@ class Verify:
     def _iter_findings(
         self, names: Sequence[str], deep: Mapping[str, DeepCounts]
     ) -> Iterator[tuple[str, Finding]]:
-        """Yield the findings of all tables, each with its table, from one listing; count what is re-read."""
+        """Yield the findings of all tables, each with its table; count what is re-read."""
         found = self._compare(names)
         return self._read_again(found, deep) if self._deep else found
 
     def _compare(self, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
-        scopes = {name: build_scope(self._settings, name) for name in names}
+        for source in self._settings.listed_sources:
+            own = [name for name in names if source in self._settings.list_sources_of(name)]
+            for name, finding in self._compare_source(source, own) if own else ():
+                yield name, replace(finding, bucket=source.known_location)
+
+    def _compare_source(self, source: SourceConfig, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
+        """Yield the findings about the objects of one source, of which all these tables take objects."""
+        location = locate(source)
         unusable: list[UnusablePath] = []
-        with self._source.open_lister(lambda: None, unusable.append) as lister:
-            present = list_in_parallel(self._app, lister).iter_objects(self._settings.source.prefix)
-            for at, finding in verify_objects(present, [open_streams(self._app, name) for name in names]):
+        with self._open_source(source).open_lister(lambda: None, unusable.append) as lister:
+            present = list_in_parallel(self._app, source, lister).iter_objects(source.prefix)
+            streams = [open_streams(self._app, name, location) for name in names]
+            for at, finding in verify_objects(present, streams):
                 is_hidden = isinstance(lister, LocalLister) and lister.hides(finding.key)
                 if not (is_hidden and finding.kind == "extra"):
                     yield names[at], finding
-        for name, scope in scopes.items():
-            yield from ((name, finding) for finding in _judge_unusable(unusable, scope))
+        for name in names:
+            scope = build_scope(self._settings, name)
+            yield from ((name, finding) for finding in _judge_unusable(unusable, scope, location.bucket))
 
     def _read_again(
         self, found: Iterable[tuple[str, Finding]], deep: Mapping[str, DeepCounts]
@@ -211,23 +222,22 @@ class Verify:
 
     def _build_event(self, finding: Finding, now: datetime) -> CapturedEvent:
         present = finding.present
-        event = build_control_event(
-            REPAIR_EVENT, source_provider(self._settings), source_bucket(self._settings), finding.key, now
-        )
+        provider = self._providers[finding.bucket]
+        event = build_control_event(REPAIR_EVENT, provider, finding.bucket, finding.key, now)
         if present is None:
             return with_content(event, "removed", None)
         etag = finding.entry.etag if finding.entry else present.etag
         return with_content(event, "created", etag, present.size)
 
 
-def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope) -> Iterator[Finding]:
+def _judge_unusable(unusable: Sequence[UnusablePath], scope: Scope, bucket: str) -> Iterator[Finding]:
     """Judge an unlistable folder, whose contents are unknown, and messages that are not captured yet."""
     for path in unusable:
         if path.reason == "not_captured":
-            if scope.includes(scope.bucket, path.key):
+            if scope.includes(bucket, path.key):
                 yield Finding("pending", path.key, path.detail)
             continue
         is_folder = path.key.endswith("/") or not path.key
         is_lost = path.reason == "unreadable_folder" or (path.reason == "bad_name" and is_folder)
-        if is_lost or (path.reason == "bad_name" and scope.includes(scope.bucket, path.key)):
+        if is_lost or (path.reason == "bad_name" and scope.includes(bucket, path.key)):
             yield Finding("quarantined", format_name(path.key), f"{path.reason}: {path.detail}")

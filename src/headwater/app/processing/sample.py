@@ -11,6 +11,7 @@ from headwater.config.file_format import infer_format
 from headwater.config.table import TableConfig
 from headwater.errors import UsageError
 from headwater.ingest.changes.rules import ChangeRules
+from headwater.ingest.lineage import build_uri
 from headwater.ingest.processing.change_processor import ChangeParts
 from headwater.ingest.processing.preview import StepRows, TransformPreview
 from headwater.ingest.processing.processor import BatchProcessor
@@ -67,7 +68,7 @@ def try_transform(
     if sample is not None and found != config.effective_format:
         config = config.model_copy(update={"format": found, "options": {}})
     rules = ChangeRules.of(name, config)
-    changes = ChangeParts(rules, scope.prefix) if rules else None
+    changes = ChangeParts(rules, scope.relative_key) if rules else None
     processor = BatchProcessor(name, config, read_secrets(app.environ), changes)
     last = step if step is not None else len(config.transform)
     state = read_state(app.settings, storage_options, name)
@@ -84,16 +85,16 @@ def try_transform(
 
 
 def _find_newest(app: App, name: str) -> str:
-    """Return the key of the newest object that the events name for the table."""
+    """Return the newest object that the events name for the table: its key, or its address in one of several
+    sources."""
     scope, snapshot = build_scope(app.settings, name), app.events.read_snapshot()
     if snapshot is not None:
-        created = snapshot.where("kind = 'created' and size > 0").where(snapshot["bucket"] == scope.bucket)
-        for row in (
-            created.orderBy("event_time", ascending=False).select("key").limit(_NEWEST_EVENTS).collect()
-        ):
-            key: str = row["key"]
-            if scope.includes(scope.bucket, key):
-                return key
+        created = snapshot.where("kind = 'created' and size > 0")
+        own = created.where(created["bucket"].isin(*scope.buckets)).orderBy("event_time", ascending=False)
+        for row in own.select("provider", "bucket", "key").limit(_NEWEST_EVENTS).collect():
+            if scope.includes(row["bucket"], row["key"]):
+                is_only = len(app.settings.sources) == 1
+                return row["key"] if is_only else build_uri(row["provider"], row["bucket"], row["key"])
     raise UsageError(
         f"no event names an object of table {name} yet",
         hint="specify an object with `--sample FILE`, or run `headwater run --once`",

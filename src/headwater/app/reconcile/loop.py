@@ -1,4 +1,4 @@
-"""`ReconcileLoop`: the thread that lists the bucket during a run."""
+"""`ReconcileLoop`: the thread that lists a source during a run."""
 
 import threading
 from collections.abc import Callable
@@ -18,9 +18,13 @@ class ReconcileLoop(BackgroundLoop):
     """Stops at the next object; the interrupted pass can be resumed."""
 
     def __init__(
-        self, reconcile: Reconcile, captured_until: CapturedUntil, is_session_alive: Callable[[], bool]
+        self,
+        reconcile: Reconcile,
+        captured_until: CapturedUntil,
+        is_session_alive: Callable[[], bool],
+        label: str = "",
     ) -> None:
-        super().__init__("reconcile", is_session_alive)
+        super().__init__(f"reconcile.{label}" if label else "reconcile", is_session_alive)
         self._reconcile = reconcile
         self._captured_until = captured_until
         self._done: ReconcilePass | None = None
@@ -51,4 +55,5 @@ class ReconcileLoop(BackgroundLoop):
     def add_to(self, report: RunReport) -> None:
         """Add the pass and the failure."""
         super().add_to(report)
-        report.reconcile = self._done
+        if self._done is not None:
+            report.reconciles.append(self._done)

@@ -14,7 +14,7 @@ from headwater.app.application import App
 from headwater.app.listing import list_in_parallel
 from headwater.app.reconcile.schedule import CapturedUntil, PassSchedule, choose_first_due
 from headwater.app.restore_state import find_restore
-from headwater.app.scope import source_bucket
+from headwater.app.scope import label_source
 from headwater.capture.reconcile import (
     Listing,
     ReconcileOptions,
@@ -27,7 +27,7 @@ from headwater.capture.reconcile.known_states import KnownStates
 from headwater.capture.reconcile.pass_table import PassTable
 from headwater.capture.reconcile.passes import UnrecordedPasses, find_last_finished, select_since
 from headwater.capture.reconcile.stored_groups import LEAST_EVENTS
-from headwater.config.source import S3SourceConfig
+from headwater.config.source import S3SourceConfig, SourceConfig
 from headwater.errors import ConfigError, HeadwaterError, SourceError, UsageError
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.lake.layout import reconciles_path, table_path
@@ -81,17 +81,23 @@ class ReconcileReport:
 
 
 class Reconcile:
-    """Passes over the source of one `App`. Use from one thread.
+    """Passes over a source of one `App`. Use from one thread; passes over several sources take turns.
 
     A folder's watcher lists it at every start and each minute. So a pass over a folder is only due at
     intervals, and finds objects that only a table has seen.
     """
 
-    def __init__(self, app: App, *, metrics: Metrics | None = None, clock: Clock | None = None) -> None:
-        source = app.settings.source
+    def __init__(
+        self,
+        app: App,
+        source: SourceConfig,
+        *,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._app = app
         self._source = source
-        self._bucket = source_bucket(app.settings)
+        self._bucket = source.known_location
         self._prefix = source.prefix
         self._config = app.settings.reconcile
         self._metrics = metrics
@@ -161,12 +167,23 @@ class Reconcile:
 
         Raises `SourceError`, `LakeError`, and `UsageError` for an invalid inventory.
         """
+        with self._app.reconcile_turn:
+            return self._run_pass(stop, inventory=inventory, dry_run=dry_run, captured_until=captured_until)
+
+    def _run_pass(
+        self,
+        stop: threading.Event,
+        *,
+        inventory: str | None,
+        dry_run: bool,
+        captured_until: datetime | None,
+    ) -> ReconcileReport:
         self._app.use_pool(POOL)
         groups = self._app.event_groups
         known = KnownStates(self._app.events, self._open_ledgers(), groups)
         pace = Pacer(self._config.max_requests_per_second, self._clock, stop)
         with self._open_listing(pace, inventory) as opened:
-            ranges = opened.lister if inventory else list_in_parallel(self._app, opened.lister)
+            ranges = opened.lister if inventory else list_in_parallel(self._app, self._source, opened.lister)
             listing = replace(opened, lister=ranges)
             examples: list[ReconcileDifference] = []
 
@@ -299,6 +316,11 @@ class Reconcile:
     def _is_watched(self) -> bool:
         return self._source.is_watched
 
+    @property
+    def _log_fields(self) -> dict[str, str]:
+        label = label_source(self._app.settings, self._source)
+        return {"source": label} if label else {}
+
     @cached_property
     def _passes(self) -> PassTable:
         return PassTable(self._app.spark, reconciles_path(self._app.settings.lake))
@@ -308,12 +330,14 @@ class Reconcile:
         if self._config.include_existing_files or not self._config.backfill_interval or self._is_watched:
             return
         listing = Listing(MemoryLister(), self._bucket, self._prefix)
-        ensure_first_pass(listing, self._passes, self._clock.now())
+        with self._app.reconcile_turn:
+            ensure_first_pass(listing, self._passes, self._clock.now())
 
     def _log_differences(self, done: ReconcilePass, *, dry_run: bool) -> None:
         if done.differences:
             log.warning(
                 "bucket differs from its notifications",
+                **self._log_fields,
                 missing=done.missing,
                 changed=done.changed,
                 vanished=done.vanished,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from headwater.config.settings import Settings
+from headwater.config.source import SourceConfig
 
 FIXED = (
     "lake",
@@ -38,9 +39,9 @@ class Changes:
 
 
 def find_changes(old: Settings, new: Settings) -> Changes:
-    """Compare two configurations. Another type of source is fixed as a whole."""
+    """Compare two configurations. Several sources, or another type of source, are fixed as a whole."""
     changed = sorted(_iter_changed(_dump(old), _dump(new)))
-    whole = (*FIXED, "source") if "source.type" in changed else FIXED
+    whole = (*FIXED, "source") if {"source", "source.type"} & set(changed) else FIXED
     fixed = tuple(key for key in changed if _is_below(key, whole))
     return Changes(tuple(key for key in changed if key not in fixed), fixed)
 
@@ -48,16 +49,17 @@ def find_changes(old: Settings, new: Settings) -> Changes:
 def keep_fixed(old: Settings, new: Settings) -> Settings:
     """Return the new configuration with the fixed keys of the old one; it is not validated again."""
     source = old.source
-    if type(new.source) is type(source):
-        kept = {name: getattr(source, name) for name in _list_fixed_source(old)}
+    # Of several sources, none of the keys can change.
+    if not isinstance(source, tuple) and type(new.source) is type(source):
+        kept = {name: getattr(source, name) for name in _list_fixed_source(source)}
         source = new.source.model_copy(update=kept)
     sections = {name: getattr(old, name) for name in FIXED if "." not in name}
     return new.model_copy(update={**sections, "source": source})
 
 
-def _list_fixed_source(settings: Settings) -> list[str]:
+def _list_fixed_source(source: SourceConfig) -> list[str]:
     names = [key.partition(".")[2] for key in FIXED if key.startswith("source.")]
-    return [name for name in names if hasattr(settings.source, name)]
+    return [name for name in names if hasattr(source, name)]
 
 
 def _dump(settings: Settings) -> Mapping[str, Any]:

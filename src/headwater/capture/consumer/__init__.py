@@ -2,7 +2,7 @@
 
 from headwater.capture.consumer.consumer import CommitReport, Consumer
 from headwater.capture.consumer.options import ConsumerOptions, build_options
-from headwater.capture.consumer.stats import CaptureStats
+from headwater.capture.consumer.stats import CaptureStats, sum_stats
 
 __all__ = [
     "CaptureStats",
@@ -10,4 +10,5 @@ __all__ = [
     "Consumer",
     "ConsumerOptions",
     "build_options",
+    "sum_stats",
 ]

@@ -80,9 +80,9 @@ class Consumer:
         self._traces = Traces()
         self.report_to(PartBoard())
 
-    def report_to(self, board: PartBoard) -> None:
-        """Report the states of the threads to the board. Call it before `run`."""
-        self._parts = {name: board.add(f"capture-{name}") for name in _PARTS}
+    def report_to(self, board: PartBoard, suffix: str = "") -> None:
+        """Report the states of the threads to the board, by names with the suffix. Call it before `run`."""
+        self._parts = {name: board.add(f"capture-{name}{suffix}") for name in _PARTS}
         self._committer = self._build_committer(part=self._parts["committer"])
 
     def trace_to(self, traces: Traces) -> None:

@@ -2,8 +2,9 @@
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from headwater.observability.metric_names import CounterName
 from headwater.observability.metrics import Metrics
@@ -52,6 +53,14 @@ class CaptureStats:
     extended: int = 0
     extensions_failed: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+
+
+def sum_stats(parts: Sequence[CaptureStats]) -> CaptureStats:
+    """Return the counts of several consumers together."""
+    names = get_args(StatName)
+    counts = {name: sum(getattr(part, name) for part in parts) for name in names}
+    skipped = sum((Counter(part.skipped) for part in parts), Counter[str]())
+    return CaptureStats(**counts, skipped=dict(skipped))
 
 
 class StatsCounter:

@@ -10,6 +10,8 @@ import typer
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.single_pass import open_pass
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.sources import SourceOption, choose_form
+from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.app.reconcile import ReconcileReport
@@ -37,6 +39,7 @@ def reconcile(
             help="Read this manifest.json of an S3 Inventory report (s3:// or a file) instead of listing.",
         ),
     ] = None,
+    source: SourceOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Compare the bucket with the events table, and add events for the differences.
@@ -45,28 +48,34 @@ def reconcile(
     table; --dry-run is always allowed. The next `run` ingests the added events.
     """
     settings = Invocation.of(ctx).load_settings()
-    report = run_reconcile(settings, dry_run=dry_run, inventory=inventory)
+    reports = run_reconcile(settings, source, dry_run=dry_run, inventory=inventory)
     if as_json:
-        render_json(
-            {
-                "reconcile": report.done,
-                "dry_run": dry_run,
-                "waiting": report.waiting,
-                "examples": report.examples,
-            }
-        )
+        documents = [
+            {"reconcile": one.done, "dry_run": dry_run, "waiting": one.waiting, "examples": one.examples}
+            for one in reports.values()
+        ]
+        render_json(choose_form(settings, documents))
     else:
-        render_report(report, dry_run=dry_run)
-    if report.done.finished_at is None:
+        for label, report in reports.items():
+            if label:
+                render_text(f"source {label}")
+            render_report(report, dry_run=dry_run)
+    if any(report.done.finished_at is None for report in reports.values()):
         raise typer.Exit(FAILED)
-    if dry_run and report.done.differences:
+    if dry_run and any(report.done.differences for report in reports.values()):
         raise typer.Exit(INCOMPLETE)
 
 
-def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None) -> "ReconcileReport":
-    """Check, wire and run one pass. Raises `HeadwaterError`."""
+def run_reconcile(
+    settings: "Settings", only: str, *, dry_run: bool, inventory: str | None
+) -> "dict[str, ReconcileReport]":
+    """Check, wire and run one pass over each source, or over the source `only`; return the reports by name.
+
+    Raises `HeadwaterError`.
+    """
     from headwater.app import App
     from headwater.app.reconcile import Reconcile
+    from headwater.app.scope import choose_sources, label_source
     from headwater.config.environment import read_environment
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
@@ -74,11 +83,21 @@ def run_reconcile(settings: "Settings", *, dry_run: bool, inventory: str | None)
     arm_crash_point(environ.get(CRASH_POINT_VARIABLE))
     stop = threading.Event()
     with closing(App(settings, environ=environ)) as app:
-        wanted = Reconcile(app)
-        wanted.check(inventory)
+        chosen = choose_sources(settings, only)
+        # A run compares the offsets of topics itself; for one that is named, or alone, that is explained.
+        chosen = tuple(source for source in chosen if source.is_listed) or chosen
+        if inventory is not None and len(chosen) > 1:
+            raise UsageError("an inventory is of one bucket", hint="name its source with --source NAME")
+        wanted = {label_source(settings, source): Reconcile(app, source) for source in chosen}
+        for one in wanted.values():
+            one.check(inventory)
         with open_pass(app, "reconcile", stop, is_writing=not dry_run):
-            waiting = wanted.count_waiting()
-            return replace(wanted.run_pass(stop, inventory=inventory, dry_run=dry_run), waiting=waiting)
+            reports = {}
+            for label, one in wanted.items():
+                waiting = one.count_waiting()
+                done = one.run_pass(stop, inventory=inventory, dry_run=dry_run)
+                reports[label] = replace(done, waiting=waiting)
+            return reports
 
 
 def render_report(report: "ReconcileReport", *, dry_run: bool) -> None:

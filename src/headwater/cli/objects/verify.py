@@ -59,7 +59,7 @@ def verify(
     Exit code 3: objects or rows are missing, wrong or in quarantine, or files are corrupt.
     """
     from headwater.app.objects.verify import Verify
-    from headwater.app.scope import build_scope
+    from headwater.app.scope import build_scope, list_buckets
 
     only = tuple(tables or ())
     if sample > 1 and not deep:
@@ -76,7 +76,7 @@ def verify(
     if as_json:
         render_json(build_json(report))
     else:
-        render_report(report, repair=repair)
+        render_report(report, repair=repair, names_bucket=len(list_buckets(settings)) > 1)
     if not report.is_complete:
         raise typer.Exit(INCOMPLETE)
 
@@ -99,7 +99,8 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
                 "outside": table.outside,
                 "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
                 "problems": [
-                    {"kind": found.kind, "key": found.key, "detail": found.detail} for found in table.problems
+                    {"kind": found.kind, "bucket": found.bucket, "key": found.key, "detail": found.detail}
+                    for found in table.problems
                 ],
             }
             for name, table in report.tables.items()
@@ -107,8 +108,8 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
     }
 
 
-def render_report(report: "VerifyReport", *, repair: bool) -> None:
-    """Print the report as text."""
+def render_report(report: "VerifyReport", *, repair: bool, names_bucket: bool = False) -> None:
+    """Print the report as text. `names_bucket`: several buckets may have the same key."""
     if report.repaired:
         render_text(f"{report.repaired:,} objects re-ingested.\n")
     names = tuple(name.replace("_", " ") for name in _COUNTS)
@@ -133,7 +134,8 @@ def render_report(report: "VerifyReport", *, repair: bool) -> None:
                 f"source, such as {table.outside.example}"
             )
         for found in table.problems:
-            render_text(f"{name}: {found.kind.replace('_', ' ')}: {found.key}: {found.detail}")
+            key = f"{found.key} in {found.bucket}" if names_bucket else found.key
+            render_text(f"{name}: {found.kind.replace('_', ' ')}: {key}: {found.detail}")
     if not rows:
         return
     _render_ends(report, repair=repair)

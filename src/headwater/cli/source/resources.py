@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.sources import SourceOption
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def plan(
             "--policies", help="Print the IAM policies or permissions of the roles set-up, ingest and serve."
         ),
     ] = False,
+    source: SourceOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Show what `up` would create, change and remove, attribute by attribute.
@@ -63,12 +65,12 @@ def plan(
     from headwater.sources.provisioner import ProvisioningScope
 
     if policies:
-        render_json(build_policies(settings))
+        render_json(build_policies(settings, source))
         return
-    _print_plan(plan_resources(settings, ProvisioningScope(adopt, prune)), as_json=as_json)
+    _print_plan(plan_resources(settings, ProvisioningScope(adopt, prune), source), as_json=as_json)
 
 
-def up(
+def up(  # noqa: PLR0913 - one parameter per option
     ctx: typer.Context,
     adopt: AdoptFlag = False,
     prune: PruneFlag = False,
@@ -81,6 +83,7 @@ def up(
     probe_seconds: Annotated[
         float, typer.Option("--probe-seconds", min=1, max=900, help="Timeout of the probe.")
     ] = 60,
+    source: SourceOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Create or update queue or subscription, their policies and the bucket's notification.
@@ -94,10 +97,11 @@ def up(
 
     scope = ProvisioningScope(adopt, prune)
     if dry_run:
-        _print_plan(plan_resources(settings, scope), as_json=as_json)
+        _print_plan(plan_resources(settings, scope, source), as_json=as_json)
         return
     on_action = (lambda _: None) if as_json else _render_done
-    report = set_up(settings, scope, probe_seconds=probe_seconds if probe else None, on_action=on_action)
+    seconds = probe_seconds if probe else None
+    report = set_up(settings, scope, source, probe_seconds=seconds, on_action=on_action)
     if as_json:
         body = {"actions": report.plan.actions, "applied": report.applied, "probe": report.probe}
         render_json({"ok": report.is_good, **body, "warnings": report.plan.warnings})
@@ -118,6 +122,7 @@ def down(
         bool, typer.Option("--yes", help="Confirm the removal, including the messages in the queue.")
     ] = False,
     dry_run: DryRunFlag = False,
+    source: SourceOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Remove the resources with headwater's tag or label, and its notification rules.
@@ -129,7 +134,7 @@ def down(
     from headwater.sources.provisioner import ProvisioningScope
 
     scope = ProvisioningScope(prune=prune)
-    found = plan_removal(settings, scope)
+    found = plan_removal(settings, scope, source)
     is_empty = not found.has_changes and not (prune and found.orphans)
     if dry_run or is_empty:
         _print_plan(found, as_json=as_json)
@@ -140,7 +145,7 @@ def down(
         )
         hint = "add --yes, or review the full plan with --dry-run"
         raise UsageError(f"not confirmed: this would remove {doomed}", hint=hint)
-    applied = take_down(settings, scope, on_action=(lambda _: None) if as_json else _render_done)
+    applied = take_down(settings, scope, source, on_action=(lambda _: None) if as_json else _render_done)
     if as_json:
         render_json({"ok": True, "actions": found.actions, "applied": applied, "warnings": found.warnings})
     else:

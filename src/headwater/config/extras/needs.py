@@ -35,8 +35,9 @@ def find_missing_extras(settings: Settings, installed: Callable[[str], bool]) ->
 
 def iter_needs(settings: Settings) -> Iterator[Need]:
     """Yield every need of the configuration. Reads nothing else."""
-    if settings.source.type in _SOURCE_EXTRAS:
-        yield Need(("source", "type"), f"type: {settings.source.type}", settings.source.type)
+    for path, source in settings.iter_sources():
+        if source.type in _SOURCE_EXTRAS:
+            yield Need((*path, "type"), f"type: {source.type}", source.type)
     for name, table in settings.object_tables.items():
         extra = _FORMAT_EXTRAS.get(table.effective_format)
         if extra is not None:

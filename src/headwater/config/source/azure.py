@@ -14,6 +14,7 @@ from headwater.config.source.cleaning import (
     format_target,
     is_inside,
 )
+from headwater.config.source.section import SourceSection
 
 _ACCOUNT = r"^[a-z0-9]{3,24}$"
 # https://learn.microsoft.com/rest/api/storageservices/naming-queues-and-metadata
@@ -58,13 +59,14 @@ class StorageQueueConfig(Section):
     )
 
 
-class AzureSourceConfig(Section):
+class AzureSourceConfig(SourceSection):
     """Blobs in Azure Blob Storage, with events from Event Grid in a storage queue."""
 
     is_watched: ClassVar[bool] = False
     is_listed: ClassVar[bool] = True
     # A listing is sorted before it is used, see `headwater.sources.azure.lister`.
     lists_ranges: ClassVar[bool] = False
+    queue_keys: ClassVar[frozenset[str]] = frozenset({"queue"})
     location_key: ClassVar[str] = "container"
     # A copied blob has another etag, so it is another object.
     moved_from: ClassVar[None] = None
@@ -116,6 +118,11 @@ class AzureSourceConfig(Section):
     def notified_by(self) -> dict[str, str]:
         """Return the route of notifications."""
         return {"notifications": "eventgrid", "queue": self.queue.name}
+
+    @property
+    def shared_queue(self) -> str:
+        """Return what names the queue, so that sources can share it."""
+        return f"{self.queue.endpoint or self.queue.account or self.account} {self.queue.name}"
 
     @property
     def clean_source_target(self) -> str:

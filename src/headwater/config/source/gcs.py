@@ -15,6 +15,7 @@ from headwater.config.source.cleaning import (
     format_target,
     is_inside,
 )
+from headwater.config.source.section import SourceSection
 
 _SUBSCRIPTION = r"^(projects/[^/\s]+/subscriptions/)?[A-Za-z][A-Za-z0-9._~+%-]{2,254}$"
 # Shorter than Pub/Sub allows, by the suffix of the dead-letter topic.
@@ -90,12 +91,13 @@ class PubSubResourcesConfig(Section):
         return labels
 
 
-class GcsSourceConfig(Section):
+class GcsSourceConfig(SourceSection):
     """Objects in Google Cloud Storage, with notifications in Pub/Sub."""
 
     is_watched: ClassVar[bool] = False
     is_listed: ClassVar[bool] = True
     lists_ranges: ClassVar[bool] = True
+    queue_keys: ClassVar[frozenset[str]] = frozenset({"project", "subscription", "queue", "resources"})
     location_key: ClassVar[str] = "bucket"
     # An object has another generation in another bucket, so it is another object.
     moved_from: ClassVar[None] = None
@@ -164,6 +166,12 @@ class GcsSourceConfig(Section):
         """Return the route of notifications, and the subscription if it is configured."""
         named = {"subscription": self.subscription} if self.subscription else {}
         return {"notifications": "pubsub"} | named
+
+    @property
+    def shared_queue(self) -> str:
+        """Return what names the queue, so that sources can share it; empty for a queue of its own."""
+        project = self.project or ""
+        return f"{self.queue.endpoint or ''} {project} {self.subscription}" if self.subscription else ""
 
     @property
     def clean_source_target(self) -> str:

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from headwater.config.section import FieldNames, Patterns, Section, SectionError, StartFrom, TextMap
+from headwater.config.section import FieldNames, Patterns, SectionError, StartFrom, TextMap
+from headwater.config.source.section import SourceSection
 
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:]+\]|[^\s:/,\[\]]+):\d{1,5}")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -54,7 +55,7 @@ def _compile(pattern: str) -> None:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
 
 
-class KafkaSourceConfig(Section):
+class KafkaSourceConfig(SourceSection):
     """Topics of a Kafka cluster. Ranges of their offsets are the objects that tables read."""
 
     is_watched: ClassVar[bool] = True
@@ -62,6 +63,8 @@ class KafkaSourceConfig(Section):
     lists_ranges: ClassVar[bool] = False
     location_key: ClassVar[str] = "cluster"
     queue: ClassVar[None] = None
+    # Its poller fills a queue of its own.
+    shared_queue: ClassVar[str] = ""
     prefix: ClassVar[str] = ""
     # Offsets belong to one cluster.
     moved_from: ClassVar[None] = None

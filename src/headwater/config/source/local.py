@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from headwater.config.file_paths import resolve_path
-from headwater.config.section import Duration, Section
+from headwater.config.section import Duration
 from headwater.config.source.cleaning import CLEAN_DELAY, CLEAN_SOURCE, ensure_usable_cleaning, read_off
+from headwater.config.source.section import SourceSection
 
 
 def _read_local_clean_source(value: object) -> object:
@@ -24,7 +25,7 @@ def _resolve_folder(path: Path, info: ValidationInfo) -> Path:
     return resolve_path(path, info)
 
 
-class LocalSourceConfig(Section):
+class LocalSourceConfig(SourceSection):
     """Files in a folder, existing and changing."""
 
     is_watched: ClassVar[bool] = True
@@ -32,6 +33,8 @@ class LocalSourceConfig(Section):
     lists_ranges: ClassVar[bool] = False
     location_key: ClassVar[str] = "path"
     queue: ClassVar[None] = None
+    # Its watcher fills a queue of its own.
+    shared_queue: ClassVar[str] = ""
 
     type: Literal["local"] = Field(description="A folder on this machine.")
     path: Annotated[Path, AfterValidator(_resolve_folder)] = Field(

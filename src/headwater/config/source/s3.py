@@ -14,6 +14,7 @@ from headwater.config.source.cleaning import (
     iter_clean_problems,
     read_off,
 )
+from headwater.config.source.section import SourceSection
 
 _MAX_TAGS = 10
 
@@ -101,7 +102,7 @@ class ResourcesConfig(Section):
         return tags
 
 
-class S3SourceConfig(Section):
+class S3SourceConfig(SourceSection):
     """Objects in S3 or an S3-compatible store, with notifications in a queue."""
 
     # Whether a watcher in the run's own process announces changes, instead of the store.
@@ -109,6 +110,7 @@ class S3SourceConfig(Section):
     is_listed: ClassVar[bool] = True
     # Whether a listing can begin after any key, and yields its first object at once.
     lists_ranges: ClassVar[bool] = True
+    queue_keys: ClassVar[frozenset[str]] = frozenset({"notifications", "queue", "resources"})
     location_key: ClassVar[str] = "bucket"
 
     type: Literal["s3"] = Field(description="An S3 bucket.")
@@ -124,6 +126,26 @@ class S3SourceConfig(Section):
     )
     prefix: str = Field("", description="Ingest only keys with this prefix.")
     region: str | None = Field(None, description="Region of the bucket. Default: AWS's default chain.")
+    profile: str | None = Field(
+        None,
+        min_length=1,
+        description="Profile of the AWS configuration files, for the credentials of bucket and queue. "
+        "Default: AWS's default chain.",
+        examples=["acme-eu"],
+    )
+    role_arn: str | None = Field(
+        None,
+        pattern=r"^arn:[a-z-]+:iam::\d{12}:role/\S+$",
+        description="Role to assume for bucket and queue, such as one of the bucket's account. With "
+        "`profile` or `role_arn`, large objects are read whole, not in splits.",
+        examples=["arn:aws:iam::123456789012:role/headwater"],
+    )
+    external_id: str | None = Field(
+        None,
+        min_length=2,
+        description="External id that the role's trust policy requires.",
+        examples=["acme-landing"],
+    )
     endpoint: str | None = Field(None, description="Endpoint of an S3-compatible store.")
     file_system_scheme: Literal["s3", "s3a"] = Field(
         "s3a", description="URL scheme with which Spark reads large objects."
@@ -171,6 +193,11 @@ class S3SourceConfig(Section):
         return {"notifications": self.notifications} | ({"queue": self.queue.url} if self.queue.url else {})
 
     @property
+    def shared_queue(self) -> str:
+        """Return what names the queue, so that sources can share it; empty for a queue of its own."""
+        return self.queue.url or ""
+
+    @property
     def clean_source_target(self) -> str:
         """Return the target of moved objects, as `bucket/prefix/`; empty without a target."""
         return format_target(self.clean_source_move_to, "s3")
@@ -182,6 +209,8 @@ class S3SourceConfig(Section):
             iter_clean_problems(self.clean_source, self.clean_source_delay, self.clean_source_move_to, inside)
         )
         tags = self.clean_source_tags
+        if self.external_id and not self.role_arn:
+            problems.append((("external_id",), "applies only with `role_arn`; set it, or remove this"))
         if not 0 < len(tags) <= _MAX_TAGS or any(
             not 0 < len(name) <= 128 or len(value) > 256 or name.lower().startswith("aws:")
             for name, value in tags.items()

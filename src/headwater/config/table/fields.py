@@ -92,6 +92,11 @@ class TableFields(Section):
         description="Columns that source rows and resulting rows have in common (changed_keys). With several "
         "source tables: columns of the result on which the SQL joins the tables. Default: `record_key`.",
     )
+    source: Patterns = Field(
+        (),
+        description="Names of the sources whose objects the table takes. Default: all sources.",
+        examples=["landing"],
+    )
     path: Patterns = Field(
         ("**",),
         description="Globs that keys must match (`*`, `**`, `?`, `[a]`, `{a,b}`), relative to the source.",
@@ -506,7 +511,8 @@ class TableFields(Section):
     def rules(self) -> str:
         """Return the rules that select the table's keys, as one text that changes with them."""
         names = {"path", "prefix", "suffix", "regex", "ignore_prefix", "ignore_substring"}
-        return self.model_dump_json(include=names)
+        # Tables of earlier releases have rules without sources.
+        return self.model_dump_json(include=names | ({"source"} if self.source else set()))
 
     @property
     def effective_mode(self) -> Literal["mirror", "merge", "append"]:

@@ -1,6 +1,6 @@
 """Conflicts between the source of a table's rows, messages or objects, and the table's keys."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from headwater.config.table.messages import MESSAGE_FORMATS, OBJECT_FORMATS
 from headwater.config.table.table import TableConfig
@@ -8,12 +8,16 @@ from headwater.config.table.table import TableConfig
 Problem = tuple[tuple[str | int, ...], str]
 
 
-def iter_message_problems(tables: Mapping[str, TableConfig], *, of_messages: bool) -> Iterator[Problem]:
-    """Yield conflicts of tables with their source; `of_messages` is True for Kafka."""
-    for name, table in tables.items():
-        found = _iter_messages(table) if of_messages else _iter_objects(table)
-        for path, text in found:
-            yield ("tables", name, *path), text
+def iter_message_problems(name: str, table: TableConfig, are_messages: Collection[bool]) -> Iterator[Problem]:
+    """Yield conflicts of a table with its sources, for each of which `are_messages` says if it is Kafka."""
+    if len(are_messages) > 1:
+        text = (
+            "the table takes messages of Kafka and objects, which have no format in common; name one of them"
+        )
+        yield ("tables", name, "source"), text
+        return
+    for path, text in _iter_messages(table) if True in are_messages else _iter_objects(table):
+        yield ("tables", name, *path), text
 
 
 def _iter_objects(table: TableConfig) -> Iterator[Problem]:

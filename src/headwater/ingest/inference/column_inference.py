@@ -55,14 +55,12 @@ class ColumnInference:
         spark: SparkSession,
         name: str,
         config: ReaderConfig,
-        scheme: str,
         ordering: Collection[str] = (),
         ordering_key: str = "ordering",
     ) -> None:
         self._spark = spark
         self._name = name
         self._config = config
-        self._scheme = scheme
         self._ordering = ordering
         self._ordering_key = ordering_key
         self.options = dict(config.options)
@@ -110,7 +108,7 @@ class ColumnInference:
         return self._check_order(from_arrow(unify_columns(schemas))) if schemas else None
 
     def _infer_from_large_footers(self, requests: Sequence[ReadRequest]) -> StructType | None:
-        reader = SplitScan(self._spark, self._config, self._scheme)
+        reader = SplitScan(self._spark, self._config)
         schemas: list[pa.Schema] = []
         for request in requests[:_SAMPLE_OBJECTS]:
             with suppress(Py4JError, PySparkException):
@@ -208,7 +206,7 @@ class ColumnInference:
                 return
 
     def _iter_large_heads(self, requests: Sequence[ReadRequest]) -> Iterator[Head]:
-        reader = SplitScan(self._spark, self._config, self._scheme)
+        reader = SplitScan(self._spark, self._config)
         for request in requests[:_SAMPLE_OBJECTS]:
             try:
                 text = "\n".join(reader.read_head(request, _SAMPLE_LINES)).encode()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage, StoredEvent
@@ -51,37 +51,64 @@ class BatchPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The selection of a table: one bucket, keys under a prefix, and its own rules.
+class Location:
+    """Where a source has its objects, by the bucket's name in the lake: the keys with a prefix."""
 
-    Of the objects with these keys, those last modified in the `window` belong to the table.
+    provider: str
+    bucket: str
+    prefix: str = ""
+
+    def has(self, bucket: str, key: str) -> bool:
+        """True if objects with this key are of the source."""
+        return bucket == self.bucket and key.startswith(self.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The selection of a table: the locations of its sources, and its own rules.
+
+    Of the objects with these keys, those last modified in the `window` belong to the table. Locations have no
+    objects in common.
     Each key of the table begins, below the prefix, with one of `beginnings`: a quick check, as most keys of a
-    bucket are of other tables.
+    bucket are of other tables. `other_buckets` are those of sources that the table does not take.
     """
 
-    bucket: str
-    prefix: str
+    locations: tuple[Location, ...]
     selector: KeySelector
     beginnings: tuple[str, ...] = ("",)
     window: Window = EVERYTHING
+    other_buckets: frozenset[str] = frozenset()
 
     @property
     def full_beginnings(self) -> tuple[str, ...]:
         """The beginnings of whole keys."""
-        return tuple(self.prefix + text for text in self.beginnings)
+        prefixes = {location.prefix for location in self.locations}
+        return tuple(prefix + text for prefix in prefixes for text in self.beginnings)
 
-    def relative_key(self, key: str) -> str | None:
-        """Return the key below the source's prefix; None if it is outside."""
-        return key[len(self.prefix) :] if key.startswith(self.prefix) else None
+    @property
+    def buckets(self) -> frozenset[str]:
+        """The buckets of the table's sources."""
+        return frozenset(location.bucket for location in self.locations)
+
+    def restrict(self, location: Location) -> "Scope":
+        """Return the selection of one of the locations."""
+        return replace(self, locations=(location,))
+
+    def relative_key(self, bucket: str, key: str) -> str | None:
+        """Return the key below its source's prefix; None if it is of no source of the table."""
+        for location in self.locations:
+            if location.has(bucket, key):
+                return key[len(location.prefix) :]
+        return None
 
     def includes(self, bucket: str, key: str) -> bool:
         """True if objects with this key belong to the table, as far as their time allows it."""
-        relative = self.relative_key(key)
-        return bucket == self.bucket and relative is not None and self.selector(relative) is None
+        relative = self.relative_key(bucket, key)
+        return relative is not None and self.selector(relative) is None
 
-    def includes_listed(self, listed: ListedObject) -> bool:
+    def includes_listed(self, bucket: str, listed: ListedObject) -> bool:
         """True if an object of the bucket belongs to the table."""
-        return self.window.has(listed.last_modified) and self.includes(self.bucket, listed.key)
+        return self.window.has(listed.last_modified) and self.includes(bucket, listed.key)
 
 
 def take_batch(page: EventPage, scope: Scope, limits: Limits) -> Batch:
@@ -94,21 +121,19 @@ def take_batch(page: EventPage, scope: Scope, limits: Limits) -> Batch:
     foreign: Counter[str] = Counter()
     end = page.end
     more = False
-    bucket, beginnings = scope.bucket, scope.full_beginnings
+    buckets, beginnings = scope.buckets, scope.full_beginnings
     for stored in page.events:
         event = stored.event
         # A page that is read from disk has the events of all tables: the next line takes a quarter of the
         # time of those below it.
-        if not event.key.startswith(beginnings) and event.bucket == bucket and not is_retract(event):
+        if not event.key.startswith(beginnings) and event.bucket in buckets and not is_retract(event):
             filtered += 1
             continue
-        if event.bucket != bucket:
+        if event.bucket not in buckets and event.bucket not in scope.other_buckets:
             # Never fetched: a forged message must not make headwater read another bucket.
             foreign[event.bucket] += 1
             continue
-        relative = scope.relative_key(event.key)
-        is_own = relative is not None and scope.selector(relative) is None
-        if is_own == is_retract(event):
+        if scope.includes(event.bucket, event.key) == is_retract(event):
             # Counts keys that the rules exclude, or exclude no longer.
             filtered += 1
             continue

@@ -58,7 +58,7 @@ class TableRules:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One object. `detail` compares the expected with the actual state. `entry` is the ledger's for an
-    ingested object in the bucket.
+    ingested object in the bucket. `bucket` is the bucket's name in the lake.
     """
 
     kind: FindingKind
@@ -66,6 +66,7 @@ class Finding:
     detail: str = ""
     present: ListedObject | None = None
     entry: LedgerEntry | None = None
+    bucket: str = ""
 
     @property
     def is_repairable(self) -> bool:

@@ -1,6 +1,6 @@
 """Marks a batch's change records: what each does to which row, its position, and why it cannot be applied."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
 
@@ -28,6 +28,7 @@ from headwater.ingest.reading.bad_records import (
     UNKNOWN_CHANGE,
     build_reason,
 )
+from headwater.sources.object_event import ObjectEvent
 
 KIND = "kind"
 POSITION = "sequence"
@@ -43,16 +44,20 @@ _OBJECT_VALUES = StructType(
 )
 
 
+RelativeKey = Callable[[str, str], str | None]
+"""Bucket and key of an object -> its key below the prefix of its source, None for another one."""
+
+
 def mark_changes(
     rules: ChangeRules,
     records: DataFrame,
     outcomes: Sequence[tuple[int, ObjectOutcome]],
-    prefix: str,
+    relative_key: RelativeKey,
     shape: str,
 ) -> DataFrame:
     """Return records of the table's columns with `KIND`, `POSITION`, `SHAPE` and `ROW_KEY`, null if bad.
 
-    `prefix` is that of the source's keys, `shape` the known one of sequences. Raises `ConfigError` for wrong
+    `shape` is the known one of sequences. Raises `ConfigError` for wrong
     names in the section.
     """
     schema = records.schema["record"].dataType
@@ -62,7 +67,7 @@ def mark_changes(
         at: (
             found.stored.event.key,
             int(found.stored.event.event_time.timestamp() * 1_000_000),
-            rules.is_snapshot(found.stored.event.key.removeprefix(prefix)),
+            rules.is_snapshot(_find_relative(found.stored.event, relative_key)),
         )
         for at, found in outcomes
         if found.rows
@@ -152,6 +157,12 @@ class _Marking:
             ~part.isin("", ".", known) for part, known in zip(parts, self._shape, strict=True) if known != "."
         ]
         return reduce(or_, differs, F.lit(False))
+
+
+def _find_relative(event: ObjectEvent, relative_key: RelativeKey) -> str:
+    # A preview may have a file of no source.
+    relative = relative_key(event.bucket, event.key)
+    return event.key if relative is None else relative
 
 
 def _add_old_keys(rules: ChangeRules, good: DataFrame, schema: StructType) -> DataFrame:

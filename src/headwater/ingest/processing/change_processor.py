@@ -16,7 +16,14 @@ from headwater.ingest.changes.rules import SEQUENCE, ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneState, build_key
 from headwater.ingest.lineage import ObjectLineage
 from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.processing.change_marking import KIND, POSITION, ROW_KEY, SHAPE, mark_changes
+from headwater.ingest.processing.change_marking import (
+    KIND,
+    POSITION,
+    ROW_KEY,
+    SHAPE,
+    RelativeKey,
+    mark_changes,
+)
 from headwater.ingest.processing.record_transform import RecordTransform, is_good
 from headwater.ingest.reading.bad_records import DETAILS, LATE_CHANGE, build_reason
 from headwater.ingest.reading.batch_read import BatchRead
@@ -32,13 +39,13 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class ChangeParts:
-    """What a table of changes needs besides its records. `prefix` is that of the source's keys.
+    """What a table of changes needs besides its records.
 
     `tombstones` and `table` are None for a preview, which knows no earlier batch.
     """
 
     rules: ChangeRules
-    prefix: str
+    relative_key: RelativeKey
     tombstones: Tombstones | None = None
     table: Table | None = None
 
@@ -151,7 +158,7 @@ class ChangeProcessor:
 
     def select_rows(self, records: DataFrame, outcomes: Sequence[tuple[int, ObjectOutcome]]) -> DataFrame:
         """Return the records that insert or update a row, as the input of the first transform."""
-        marked = mark_changes(self._parts.rules, records, outcomes, self._parts.prefix, "")
+        marked = mark_changes(self._parts.rules, records, outcomes, self._parts.relative_key, "")
         return marked.where(is_good() & (F.col(KIND) == "upsert")).drop(*_CARRIED)
 
     def _mark(
@@ -160,7 +167,9 @@ class ChangeProcessor:
         """Return the marked and transformed records, which `frames` persist, their counts and the shape."""
         assert read.records is not None  # noqa: S101 - only batches with records are processed
         for rounds_left in reversed(range(_ROUNDS)):
-            marked = mark_changes(self._parts.rules, read.records, read.outcomes, self._parts.prefix, shape)
+            marked = mark_changes(
+                self._parts.rules, read.records, read.outcomes, self._parts.relative_key, shape
+            )
             frame = self._transform(marked, lineages, frames) if self._records.is_active else marked
             if self._records.is_active:
                 frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))

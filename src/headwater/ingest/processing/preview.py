@@ -87,7 +87,7 @@ class TransformPreview:
         return outcome, shown
 
     def _read(self, store: ObjectStoreConfig, ref: ObjectRef, state: CommittedState) -> BatchRead:
-        source = RecordSource(self._spark, self._name, self._config, store, store.scheme)
+        source = RecordSource(self._spark, self._name, self._config, store)
         decision = Decision(_build_event(ref), "look")
         source.ensure_schema([decision.stored], state)
         for rounds_left in reversed(range(_ROUNDS)):

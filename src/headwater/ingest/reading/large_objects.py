@@ -62,10 +62,10 @@ class LargeObjectReader:
     types to be widened, arrays on lines.
     """
 
-    def __init__(self, spark: SparkSession, config: ReaderConfig, scheme: str) -> None:
+    def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
         self._spark = spark
         self._config = config
-        self._scan = SplitScan(spark, config, scheme)
+        self._scan = SplitScan(spark, config)
 
     def read(self, requests: Sequence[ReadRequest]) -> LargeRead:
         """Scan the objects once to number their rows, then parse lazily."""

@@ -131,10 +131,9 @@ def has_gap(rest: int, rows: int, end: int, limit: int) -> bool:
 class SplitScan:
     """Loads objects with deterministic running numbers, so that two passes over the same ones agree."""
 
-    def __init__(self, spark: SparkSession, config: ReaderConfig, scheme: str) -> None:
+    def __init__(self, spark: SparkSession, config: ReaderConfig) -> None:
         self._spark = spark
         self._config = config
-        self._scheme = scheme
         options = ReaderOptions(config.options)
         self._line_end = options.separator("lineSep", default="")
         self._dialect = CsvDialect.from_options(options) if config.file_format == "csv" else CsvDialect()
@@ -323,10 +322,13 @@ class SplitScan:
 
     def _build_path(self, request: ReadRequest) -> str:
         ref = request.ref
-        bucket = self._config.store.locate(ref.bucket)
+        store = self._config.store
+        bucket = store.locate(ref.bucket)
         if ref.provider == "local":
             return "file:" + str(Path(bucket) / ref.key)
-        return build_uri(ref.provider, bucket, ref.key).replace("s3://", f"{self._scheme}://", 1)
+        return build_uri(ref.provider, bucket, ref.key).replace(
+            "s3://", f"{store.choose(ref.bucket).scheme}://", 1
+        )
 
 
 def replace_undecodable(text: Column) -> Column:

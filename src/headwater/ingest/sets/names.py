@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Literal
 
 from headwater.config.table.file_sets import CompleteWhen, find_set_folder
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location, Scope
 from headwater.ingest.planning.selection import compile_globs, find_beginnings, matches
 
 Role = Literal["file", "marker", "manifest"]
@@ -31,9 +31,14 @@ class SetNames:
     marker: re.Pattern[str] | None
     manifest: re.Pattern[str] | None
 
+    @property
+    def location(self) -> Location:
+        """Where the sets are: a table with sets takes objects of one source."""
+        return self.scope.locations[0]
+
     def find(self, key: str) -> tuple[str, Role] | None:
         """Return the set of a key, and what the file is in it; None if it belongs to none."""
-        relative = self.scope.relative_key(key)
+        relative = self.scope.relative_key(self.location.bucket, key)
         if relative is None:
             return None
         parts = relative.split("/")
@@ -49,7 +54,7 @@ class SetNames:
 
     def show(self, name: str) -> str:
         """Return a set's name as users know it: its folder, relative to the source."""
-        return (self.scope.relative_key(name) or name).rstrip("/") or "."
+        return (self.scope.relative_key(self.location.bucket, name) or name).rstrip("/") or "."
 
     def widen(self, scope: Scope) -> Scope:
         """Return the scope with the keys of sets only, markers and manifests included."""
@@ -57,7 +62,7 @@ class SetNames:
         return replace(scope, selector=lambda relative: self._exclude(scope, relative), beginnings=beginnings)
 
     def _exclude(self, scope: Scope, relative: str) -> str | None:
-        found = self.find(scope.prefix + relative)
+        found = self.find(self.location.prefix + relative)
         return None if found is not None else scope.selector(relative) or "complete_when.folder"
 
 

@@ -70,12 +70,12 @@ class SetRules:
 
     rule: CompleteWhen
     names: SetNames
-    provider: str
     keeps_history: bool
 
     def identify(self, key: str) -> str:
         """Return the id of an object of the source."""
-        return build_object_id(self.provider, self.names.scope.bucket, key)
+        location = self.names.location
+        return build_object_id(location.provider, location.bucket, key)
 
 
 class SetPlanner:
@@ -195,7 +195,7 @@ class SetPlanner:
             if error.retryable:
                 raise
             raise ManifestError(error.message) from error
-        return parse_manifest(data, found.name, self._rules.names.scope.bucket)
+        return parse_manifest(data, found.name, self._rules.names.location.bucket)
 
     def _advance(
         self,

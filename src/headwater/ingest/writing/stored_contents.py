@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
@@ -157,15 +159,15 @@ def iter_announced(
 
 @dataclass(frozen=True, slots=True)
 class OutsideRows:
-    """Rows of objects that are not in the source: their `objects`, their number, and the first address."""
+    """Rows of objects in no source of the table: their `objects`, their number, and the first address."""
 
     objects: int = 0
     rows: int = 0
     example: str = ""
 
 
-def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
-    """Count rows of objects outside `uri_prefix`; rows without an object do not count.
+def count_outside(table: Table, uri_prefixes: Collection[str]) -> OutsideRows:
+    """Count rows of objects outside all of `uri_prefixes`; rows without an object do not count.
 
     Raises `LakeError`.
     """
@@ -174,7 +176,8 @@ def count_outside(table: Table, uri_prefix: str) -> OutsideRows:
     rows = table.read()
     if OBJECT not in rows.columns:
         return OutsideRows()
-    outside = rows.where(F.col(OBJECT).isNotNull() & ~F.col(OBJECT).startswith(uri_prefix))
+    is_inside = reduce(or_, (F.col(OBJECT).startswith(prefix) for prefix in uri_prefixes))
+    outside = rows.where(F.col(OBJECT).isNotNull() & ~is_inside)
     objects = outside.groupBy(OBJECT).agg(F.count(F.lit(1)).alias("rows"))
     row = objects.agg(
         F.count(F.lit(1)), F.coalesce(F.sum("rows"), F.lit(0)), F.coalesce(F.min(OBJECT), F.lit(""))

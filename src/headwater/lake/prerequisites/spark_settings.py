@@ -115,11 +115,14 @@ def choose_python(spark: Mapping[str, str], environ: Mapping[str, str], own: str
 
 def list_file_systems(settings: Settings) -> frozenset[FileSystem]:
     """Return the object stores that Spark itself accesses: of the lake, and of large objects in splits."""
-    source = settings.source
     found: set[FileSystem] = set()
-    if source.type == "s3" or settings.lake.startswith(("s3a://", "s3://")):
+    if any(source.type == "s3" for source in settings.sources) or settings.lake.startswith(
+        ("s3a://", "s3://")
+    ):
         found.add("s3a")
-    if settings.lake.startswith("gs://") or (source.type == "gcs" and source.file_system_scheme):
+    if settings.lake.startswith("gs://") or any(
+        source.type == "gcs" and source.file_system_scheme for source in settings.sources
+    ):
         found.add("gs")
     return frozenset(found)
 
@@ -169,9 +172,9 @@ def _iter_s3a_buckets(settings: Settings) -> Iterator[tuple[str, str]]:
         store = settings.lake_storage
         path_style = bool(store.endpoint) if store.path_style is None else store.path_style
         yield from _iter_s3a_bucket(urlsplit(settings.lake).netloc, store.endpoint, store.region, path_style)
-    source = settings.source
-    if source.type == "s3":
-        yield from _iter_s3a_bucket(source.bucket, source.endpoint, source.region, bool(source.endpoint))
+    for source in settings.sources:
+        if source.type == "s3":
+            yield from _iter_s3a_bucket(source.bucket, source.endpoint, source.region, bool(source.endpoint))
 
 
 def _iter_s3a_bucket(
@@ -189,9 +192,10 @@ def _iter_s3a_bucket(
 
 def _iter_gcs(settings: Settings) -> Iterator[tuple[str, str]]:
     # One for all buckets: the configuration has no two different ones.
-    source, endpoint = settings.source, settings.lake_storage.endpoint
-    if source.type == "gcs" and not settings.lake.startswith("gs://"):
-        endpoint = source.endpoint
+    endpoint = settings.lake_storage.endpoint
+    for source in settings.sources if not settings.lake.startswith("gs://") else ():
+        if source.type == "gcs" and source.file_system_scheme:
+            endpoint = source.endpoint
     # Hadoop lists its file systems before Spark adds jars, and has no setting of its own for this one.
     yield "spark.hadoop.fs.gs.impl", "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
     if endpoint:

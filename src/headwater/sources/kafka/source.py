@@ -35,7 +35,7 @@ class KafkaSource:
     def parse_address(self, address: str) -> str:
         """See `Source`. An address is `kafka://CLUSTER/TOPIC/PARTITION/FIRST-LAST`."""
         start = f"{self._config.address}/"
-        if address.startswith("kafka://") and not address.startswith(start):
+        if "://" in address and not address.startswith(start):
             raise UsageError(
                 f"{address} is not in the cluster {self._config.location}",
                 hint=f"specify an address that begins with {start}",

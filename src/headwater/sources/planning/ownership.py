@@ -1,7 +1,7 @@
 """Determines the owner of a resource by its tags or labels, never by its name. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,17 +30,21 @@ class TagStyle:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The headwater of one lake and its source; `id` is eight hex digits of the lake."""
+    """The headwater of one lake and one of its sources; `id` is eight hex digits of the lake.
+
+    `siblings` are the addresses of the lake's other sources, whose resources are no orphans.
+    """
 
     id: str
     lake: str
     source: str
     style: TagStyle
+    siblings: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, lake: str, source: str, style: TagStyle) -> "Owner":
+    def of(cls, lake: str, source: str, style: TagStyle, siblings: Iterable[str] = ()) -> "Owner":
         """Return the owner of resources for a lake and the address of its source."""
-        return cls(digest(lake.rstrip("/")), lake, source, style)
+        return cls(digest(lake.rstrip("/")), lake, source, style, frozenset(siblings))
 
     @property
     def source_id(self) -> str:
@@ -56,6 +60,16 @@ class Owner:
     def rule_id(self) -> str:
         """Return the id of the notification rule of this owner and source."""
         return f"{self.rule_start}{self.source_id}"
+
+    def is_former_rule(self, rule_id: str) -> bool:
+        """True if a notification rule is of this lake, but of none of its sources."""
+        kept = {self.rule_id, *(f"{self.rule_start}{digest(source)}" for source in self.siblings)}
+        return rule_id.startswith(self.rule_start) and rule_id not in kept
+
+    def is_orphan_candidate(self, tags: Mapping[str, str]) -> bool:
+        """True if a resource with these tags is of this lake, but of none of its other sources."""
+        is_of_sibling = tags.get(self.style.source) in {self.style.fit(source) for source in self.siblings}
+        return self.judge(tags) == "ours" and not is_of_sibling
 
     def build_tags(self, further: Mapping[str, str]) -> dict[str, str]:
         """Return the tags of this owner's resources; `further` are the user's."""

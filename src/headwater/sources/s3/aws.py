@@ -128,12 +128,24 @@ def find_credentials_hint(error: ClientError) -> str:
     return ""
 
 
+def find_retrieval_hint(error: AwsError) -> str:
+    """Return a fix for credentials that are unavailable."""
+    if isinstance(error, boto.CredentialRetrievalError) and "assume-role" in str(error):
+        return (
+            "check `role_arn` and `external_id` of the source, the role's trust policy, and whether the "
+            "credentials of this process may call sts:AssumeRole"
+        )
+    return NO_CREDENTIALS_HINT
+
+
 def explain_aws_failure(error: AwsError, subject: Subject) -> SourceError:
     """Convert a failure at a queue or bucket into headwater's error, with a fix."""
     if isinstance(error, ClientError):
         return _explain_answer(error, subject)
     if isinstance(error, NO_CREDENTIALS):
-        return CredentialsError(f"no credentials for {subject.name}: {error}", hint=NO_CREDENTIALS_HINT)
+        return CredentialsError(
+            f"no credentials for {subject.name}: {error}", hint=find_retrieval_hint(error)
+        )
     if isinstance(error, boto.HTTPClientError | boto.ConnectionError):
         return SourceUnavailableError(
             f"{subject.name} does not answer: {error}",

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import SourceError, UsageError
 from headwater.sources.lister import ListedObject
+from headwater.sources.s3.access import Access, open_session
 from headwater.sources.s3.aws import FALLBACK_REGION, error_code, explain_aws_failure
 from headwater.sources.subject import Subject
 
@@ -121,7 +122,7 @@ class S3Files:
 def build_listing_client(source: "S3SourceConfig") -> "S3Client":
     """Build a client that retries a busy store for a long time. Raises `SourceError` if that fails."""
     try:
-        session = boto3.session.Session()
+        session = boto3.session.Session(botocore_session=open_session(Access.of(source)))
         return session.client(
             "s3",
             region_name=source.region

@@ -4,7 +4,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import boto3
-import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
@@ -20,6 +19,7 @@ from headwater.errors import (
     SourceError,
 )
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState
+from headwater.sources.s3.access import Access, open_session
 from headwater.sources.s3.aws import (
     NO_CREDENTIALS,
     error_status,
@@ -165,9 +165,8 @@ def _translate_answer(error: ClientError, where: str, ref: ObjectRef) -> Headwat
 
 
 def build_s3_store(config: "ObjectStoreConfig") -> S3ObjectStore:
-    """Build a store with the default credential chain of its process."""
-    # A separate session: boto3's default one is not thread-safe while it builds a client.
-    core = botocore.session.get_session()
+    """Build a store with the source's credentials, which its process finds."""
+    core = open_session(Access.of_store(config))
     session = boto3.session.Session(botocore_session=core)
     path_style = config.path_style if config.path_style is not None else config.endpoint is not None
     client = session.client(

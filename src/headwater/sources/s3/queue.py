@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.errors import ConfigError, QueueNotFoundError, SourceError
 from headwater.sources.queue import Message, QueueDepth
+from headwater.sources.s3.access import Access, open_session
 from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, error_code, explain_aws_failure
 from headwater.sources.s3.resource_names import name_resources
 from headwater.sources.s3.signed_http import SignedHttp
@@ -244,8 +245,7 @@ def build_sqs_client(
     name = source.queue.url or name_resources(source)
     endpoint, region = find_queue_endpoint(source)
     try:
-        # A separate session: boto3's default one is not thread-safe while it builds a client.
-        session = boto3.session.Session(botocore_session=core)
+        session = boto3.session.Session(botocore_session=core or open_session(Access.of(source)))
         return session.client(
             "sqs",
             region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
@@ -292,7 +292,7 @@ def build_sqs_queue(source: "SourceConfig") -> SqsQueue:
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has no SQS queue")
     queue = source.queue
-    core = botocore.session.get_session()
+    core = open_session(Access.of(source))
     config = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=5)
     with closing(build_sqs_client(source, config, core)) as client:
         url = find_queue_url(client, source)

@@ -9,6 +9,7 @@ from headwater.sources.bucket_address import parse_bucket_address
 from headwater.sources.finding import SetupFinding
 from headwater.sources.lister import UnusablePath
 from headwater.sources.object_store import ObjectStoreConfig
+from headwater.sources.s3.access import DEFAULT_ACCESS, Access
 from headwater.sources.s3.checks.bucket import check_s3_source, ensure_bucket
 from headwater.sources.s3.checks.queue import read_attributes
 from headwater.sources.s3.lister import S3Lister, build_listing_client
@@ -25,8 +26,17 @@ class S3Source:
     def build_store_config(self) -> ObjectStoreConfig:
         """See `Source`."""
         config = self._config
+        access = Access.of(config)
         return ObjectStoreConfig(
-            "s3", region=config.region, endpoint=config.endpoint, scheme=config.file_system_scheme
+            "s3",
+            region=config.region,
+            endpoint=config.endpoint,
+            scheme=config.file_system_scheme,
+            # Hadoop 3.3 assumes no role with an external id, and reads profiles on each executor.
+            spark_reads=access == DEFAULT_ACCESS,
+            profile=access.profile,
+            role=access.role_arn,
+            external_id=access.external_id,
         )
 
     @contextmanager

@@ -98,7 +98,7 @@ def test_ingesting_needs_its_policy_and_may_not_set_up(
 
     become(strict, settings, "ingest", monkeypatch)
     check_before_run(settings, read_environment())
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         received = queue.receive(10, 5)
         assert any("a.json" in message.body for message in received)
         handles = {message.message_id: message.receipt_handle for message in received}
@@ -112,7 +112,7 @@ def test_serving_sees_how_full_the_queue_is_and_takes_nothing_out(
     settings = strict.settings()
     set_up(settings, probe_seconds=None)
     become(strict, settings, "serve", monkeypatch)
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         depth = queue.depth()
         assert depth is not None
         assert depth.in_flight == 0

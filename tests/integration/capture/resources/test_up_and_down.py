@@ -22,14 +22,14 @@ WAYS = ("sqs", "sns", "eventbridge")
 LAMBDA = "arn:aws:lambda:us-east-1:000000000000:function:thumbnails"
 
 
-def up(settings: Settings, **scope: bool) -> list[tuple[str, str]]:
-    report = set_up(settings, ProvisioningScope(**scope), probe_seconds=None)
+def up(settings: Settings, *, adopt: bool = False, prune: bool = False) -> list[tuple[str, str]]:
+    report = set_up(settings, ProvisioningScope(adopt, prune), probe_seconds=None)
     return [(action.kind, action.change) for action in report.applied]
 
 
 def name_of(settings: Settings) -> str:
-    assert settings.source.type == "s3"
-    return name_resources(settings.source)
+    assert settings.sources[0].type == "s3"
+    return name_resources(settings.sources[0])
 
 
 def list_changes(plan: Plan) -> list[tuple[str, str]]:
@@ -58,7 +58,7 @@ def test_the_test_event_is_seen_and_the_queue_is_left_empty(cloud: Cloud) -> Non
     settings = cloud.settings()
     [created, _] = set_up(settings, probe_seconds=20).probe
     assert "TestEvent" in created.detail
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         assert queue.depth() == QueueDepth(0, 0)
 
 
@@ -76,7 +76,7 @@ def test_messages_of_others_survive_the_probe(cloud: Cloud) -> None:
     up(settings)
     cloud.emulator.clients.s3.put_object(Bucket=cloud.bucket, Key="mine.json", Body=b"{}")
     assert set_up(settings, probe_seconds=20).is_good
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         bodies = [message.body for message in queue.receive(10, 5)]
     assert ["mine.json" in body for body in bodies] == [True]
 
@@ -106,7 +106,7 @@ def test_run_finds_the_queue_without_configuration(cloud: Cloud) -> None:
     up(settings)
     check_before_run(settings, read_environment())
     cloud.emulator.clients.s3.put_object(Bucket=cloud.bucket, Key="a.json", Body=b"{}")
-    with closing(build_queue(settings.source)) as queue:
+    with closing(build_queue(settings.sources[0])) as queue:
         assert any("a.json" in message.body for message in queue.receive(10, 5))
 
 

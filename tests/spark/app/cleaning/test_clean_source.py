@@ -60,7 +60,12 @@ class CleanLake:
         wrap: Callable[[SourceCleaner], SourceCleaner] = lambda cleaner: cleaner,
     ) -> CleanReport:
         app = App(self.lake.settings, spark=self._spark)
-        clean = CleanSource(app, now=now, build=lambda: wrap(build_cleaner(self.lake.settings.source)))
+        clean = CleanSource(
+            app,
+            app.settings.sources[0],
+            now=now,
+            build=lambda: wrap(build_cleaner(self.lake.settings.sources[0])),
+        )
         return clean.run_pass(threading.Event(), dry_run=dry_run)
 
     def verify(self) -> VerifyReport:

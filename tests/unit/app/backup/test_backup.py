@@ -224,7 +224,7 @@ def test_next_steps_name_what_a_backup_does_not_have(settings, tmp_path):
     manifest = back_up(settings, tmp_path / "backup").manifest
     [only] = iter_next_steps(settings, manifest)
     assert "headwater reconcile" in only
-    cleaning = settings.source.model_copy(update={"clean_source": "delete"})
+    cleaning = settings.sources[0].model_copy(update={"clean_source": "delete"})
     full = settings.model_copy(update={"source": cleaning, "search": object(), "catalogs": (object(),)})
     steps = list(iter_next_steps(full, manifest))
     assert len(steps) == 4

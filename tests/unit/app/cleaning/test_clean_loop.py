@@ -141,4 +141,4 @@ def test_a_pass_that_fails_is_counted_and_reported() -> None:
     with pytest.raises(SourceUnavailableError):
         loop.catch_up(threading.Event())
     loop.add_to(report)
-    assert (passes.failures, report.clean) == (1, None)
+    assert (passes.failures, report.cleans) == (1, [])

@@ -67,15 +67,15 @@ def test_fixed_keys_keep_their_value_and_the_others_change() -> None:
     kept = keep_fixed(build(), new)
     assert find_changes(build(), kept).fixed == ()
     assert find_changes(new, kept).applicable == ()
-    assert isinstance(kept.source, S3SourceConfig)
-    assert (kept.source.type, kept.source.bucket, kept.source.prefix) == ("s3", "landing", "in/")
+    assert isinstance(kept.sources[0], S3SourceConfig)
+    assert (kept.sources[0].type, kept.sources[0].bucket, kept.sources[0].prefix) == ("s3", "landing", "in/")
     assert list(kept.tables) == ["users"]
 
 
 def test_a_source_of_another_type_waits_for_a_restart() -> None:
     new = build(source={"type": "local", "path": "/landing"}, reconcile={"max_requests_per_second": 5})
     kept = keep_fixed(build(), new)
-    assert kept.source == build().source
+    assert kept.sources[0] == build().source
     assert kept.reconcile == new.reconcile
 
 

@@ -6,7 +6,7 @@ from headwater.capture.control_events import RETRACT_EVENT
 from headwater.capture.position import Position
 from headwater.capture.stored_event import EventPage
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Limits, Scope, take_batch
+from headwater.ingest.planning.plan import Limits, Location, Scope, take_batch
 from headwater.ingest.planning.selection import build_selector, find_beginnings
 from tests.fixtures.events import build_event, build_stored
 
@@ -16,7 +16,7 @@ END = Position(COMPLETED)
 
 def scope(prefix="", **table):
     config = TableConfig(**{"path": "a/*.json", **table})
-    return Scope("landing", prefix, build_selector(config), find_beginnings(config.path))
+    return Scope((Location("s3", "landing", prefix),), build_selector(config), find_beginnings(config.path))
 
 
 def page_of(events):

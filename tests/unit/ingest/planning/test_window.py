@@ -8,7 +8,7 @@ import pytest
 from headwater.capture.control_events import LISTED_EVENT, REPAIR_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location, Scope
 from headwater.ingest.planning.selection import build_selector
 from headwater.ingest.planning.window import EVERYTHING, Window, build_window
 from headwater.sources.lister import ListedObject
@@ -29,10 +29,11 @@ def test_a_window_has_its_beginning_and_not_its_end(age: timedelta, is_in: bool)
 
 def test_a_listed_object_belongs_to_a_table_by_its_key_and_its_time() -> None:
     config = TableConfig(path=("a/*",), format="text", modified_after=START, modified_before=START + HOUR)
-    scope = Scope("landing", "", build_selector(config), window=build_window(config))
+    scope = Scope((Location("s3", "landing"),), build_selector(config), window=build_window(config))
     keys_and_ages = [("a/1", 0 * HOUR), ("a/2", HOUR), ("b/1", 0 * HOUR)]
     found = [
-        scope.includes_listed(ListedObject(key, 1, "e", None, START + age)) for key, age in keys_and_ages
+        scope.includes_listed("landing", ListedObject(key, 1, "e", None, START + age))
+        for key, age in keys_and_ages
     ]
     assert found == [True, False, False]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location, Scope
 from headwater.ingest.planning.selection import build_selector
 from headwater.ingest.sets.completeness import CompleteSet, Contents, OpenSet, gather, judge_set
 from headwater.ingest.sets.manifest import ManifestError, parse_manifest
@@ -23,7 +23,9 @@ def judge(
     """`files` are names with the minutes since their last change; each has ten bytes."""
     config = TableConfig.model_validate({"path": "dumps/*/*.json", "record_key": "id", "complete_when": rule})
     assert config.complete_when is not None
-    names = build_set_names(config.path, config.complete_when, Scope("landing", "", build_selector(config)))
+    names = build_set_names(
+        config.path, config.complete_when, Scope((Location("s3", "landing"),), build_selector(config))
+    )
     listed = [
         ListedObject(NAME + name, 10, "etag", None, NOW - timedelta(minutes=ago))
         for name, ago in sorted(files.items())

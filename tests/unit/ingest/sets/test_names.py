@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headwater.config.table import TableConfig
-from headwater.ingest.planning.plan import Scope
+from headwater.ingest.planning.plan import Location, Scope
 from headwater.ingest.planning.selection import build_selector, find_beginnings
 from headwater.ingest.sets.names import SetNames, build_set_names, order_name, parse_time
 
@@ -14,7 +14,7 @@ from headwater.ingest.sets.names import SetNames, build_set_names, order_name, p
 def build(prefix: str = "", **table: Any) -> SetNames:
     given = {"path": "dumps/day=*/*.json", "record_key": "id", "complete_when": {"marker": "_SUCCESS"}}
     config = TableConfig.model_validate(given | table)
-    scope = Scope("landing", prefix, build_selector(config), find_beginnings(config.path))
+    scope = Scope((Location("s3", "landing", prefix),), build_selector(config), find_beginnings(config.path))
     assert config.complete_when is not None
     return build_set_names(config.path, config.complete_when, scope)
 
@@ -65,7 +65,7 @@ def test_the_events_of_markers_are_read_too() -> None:
     assert "dumps/_SUCCESS".startswith(scope.full_beginnings)
     assert scope.selector("dumps/other.json") == "path"
     assert scope.selector("_SUCCESS") == "path"
-    assert scope.relative_key("dumps/_SUCCESS") == "dumps/_SUCCESS"
+    assert scope.relative_key("landing", "dumps/_SUCCESS") == "dumps/_SUCCESS"
 
 
 def test_a_file_outside_the_folder_of_sets_is_no_file_of_the_table() -> None:

@@ -70,11 +70,7 @@ def withdraw_notification(present: Sequence[NotificationRule], owner: Owner, *, 
 
 def find_orphans(present: Sequence[NotificationRule], owner: Owner) -> list[NotificationRule]:
     """Return our configurations for other sources."""
-    return [
-        rule
-        for rule in present
-        if _read_mark(rule).startswith(owner.rule_start) and _read_mark(rule) != owner.rule_id
-    ]
+    return [rule for rule in present if owner.is_former_rule(_read_mark(rule))]
 
 
 def describe_rule(rule: NotificationRule) -> str:

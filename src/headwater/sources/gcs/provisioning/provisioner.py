@@ -238,7 +238,8 @@ def build_google_provisioner(
     """Build the provisioner of a source in Google Cloud. Raises `ConfigError` if no project is found."""
     if source.type != "gcs":
         raise ConfigError(f"a source of type {source.type!r} has nothing in Google Cloud")
-    owner = build_owner(lake, source.bucket, source.prefix)
+    others = [(one.bucket, one.prefix) for one in scope.siblings if one.type == "gcs"]
+    owner = build_owner(lake, source.bucket, source.prefix, others)
     return GoogleProvisioner(source, owner, scope, parse)
 
 

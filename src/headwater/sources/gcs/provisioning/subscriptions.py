@@ -44,7 +44,7 @@ class SubscriptionResources:
             found = self._client.list_subscriptions(
                 project=f"projects/{project}", retry=PATIENT, timeout=TIMEOUT
             )
-            return [item.name for item in found if self._owner.judge(item.labels) == "ours"]
+            return [item.name for item in found if self._owner.is_orphan_candidate(item.labels)]
 
     def create(self, action: ResourceAction) -> None:
         """Create it with all its settings and labels, so that it is ours from the start; then grant roles.

@@ -40,7 +40,7 @@ class TopicResources:
         """Return the names of all topics with our label."""
         with needing("pubsub.topics.list", name_resource(f"project {project}")):
             found = self._client.list_topics(project=f"projects/{project}", retry=PATIENT, timeout=TIMEOUT)
-            return [topic.name for topic in found if self._owner.judge(topic.labels) == "ours"]
+            return [topic.name for topic in found if self._owner.is_orphan_candidate(topic.labels)]
 
     def create(self, action: ResourceAction) -> None:
         """Create it with its labels, so that it is ours from the start; then grant roles.

@@ -17,6 +17,7 @@ from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
 from headwater.sources.finding import SetupFinding, to_finding
+from headwater.sources.s3.access import DEFAULT_ACCESS, Access, open_session
 from headwater.sources.s3.aws import FALLBACK_REGION, AwsError, explain_aws_failure, is_denied
 from headwater.sources.s3.checks.credentials import QUICK, check_credentials
 from headwater.sources.s3.checks.queue import check_queue
@@ -58,24 +59,29 @@ def check_s3_source(source: S3SourceConfig, *, needs_removals: bool, clock: Cloc
     `needs_removals`: some table needs events of deleted objects. A problem that makes other checks
     meaningless replaces their findings.
     """
-    credentials = check_credentials(ask_aws=source.endpoint is None)
+    credentials = check_credentials(Access.of(source), ask_aws=source.endpoint is None)
     if credentials.status == "problem":
         return [credentials]
     attributes, queue_findings = check_queue(source)
     wanted = DesiredNotification(source.bucket, attributes.get("QueueArn", ""), source.prefix, needs_removals)
     try:
-        with closing(build_s3_client(source.endpoint, source.region)) as client:
+        with closing(build_s3_client(source.endpoint, source.region, access=Access.of(source))) as client:
             bucket_findings = list(_check_bucket(client, source, QueueView.of(attributes), wanted, clock))
     except HeadwaterError as error:
         bucket_findings = [to_finding(BUCKET, error)]
     return [credentials, *bucket_findings, *queue_findings]
 
 
-def build_s3_client(endpoint: str | None, region: str | None, path_style: bool | None = None) -> "S3Client":
+def build_s3_client(
+    endpoint: str | None,
+    region: str | None,
+    path_style: bool | None = None,
+    access: Access = DEFAULT_ACCESS,
+) -> "S3Client":
     """Build a client that responds or fails soon. Raises `SourceError` if that fails."""
     path_style = endpoint is not None if path_style is None else path_style
     try:
-        session = boto3.session.Session()
+        session = boto3.session.Session(botocore_session=open_session(access))
         return session.client(
             "s3",
             region_name=region or session.region_name or (FALLBACK_REGION if endpoint else None),
@@ -104,7 +110,7 @@ def ensure_bucket(source: S3SourceConfig) -> None:
     Credentials that may read objects but not list the bucket are sufficient.
     """
     subject = name_bucket(source)
-    with closing(build_s3_client(source.endpoint, source.region)) as client:
+    with closing(build_s3_client(source.endpoint, source.region, access=Access.of(source))) as client:
         try:
             client.list_objects_v2(Bucket=source.bucket, Prefix=source.prefix, MaxKeys=1)
         except (BotoCoreError, ClientError) as error:

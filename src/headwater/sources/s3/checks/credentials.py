@@ -5,7 +5,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headwater.sources.finding import SetupFinding
-from headwater.sources.s3.aws import NO_CREDENTIALS_HINT, find_credentials_hint
+from headwater.sources.s3.access import Access, open_session
+from headwater.sources.s3.aws import NO_CREDENTIALS_HINT, find_credentials_hint, find_retrieval_hint
 
 NAME = "credentials"
 
@@ -18,21 +19,24 @@ QUICK = Config(
 )
 
 
-def check_credentials(*, ask_aws: bool) -> SetupFinding:
+def check_credentials(access: Access, *, ask_aws: bool) -> SetupFinding:
     """Check that credentials exist and, with `ask_aws`, get their identity. Never shows a part of them.
 
     Without `ask_aws` no request is sent: credentials of another store must not reach AWS.
     """
     try:
-        session = boto3.session.Session()
+        session = boto3.session.Session(botocore_session=open_session(access))
         credentials = session.get_credentials()
         if credentials is None:
             return SetupFinding(NAME, "problem", "no AWS credentials were found", NO_CREDENTIALS_HINT)
+        if access.role_arn:
+            # Assumes the role, so that a refusal is found now.
+            credentials.get_frozen_credentials()
         found = f"found by {credentials.method}"
         return _ask_identity(session, found) if ask_aws else SetupFinding(NAME, "ok", found)
     except (BotoCoreError, ClientError) as error:
         return SetupFinding(
-            NAME, "problem", f"the AWS credentials cannot be used: {error}", NO_CREDENTIALS_HINT
+            NAME, "problem", f"the AWS credentials cannot be used: {error}", find_retrieval_hint(error)
         )
 
 

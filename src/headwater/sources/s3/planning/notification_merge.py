@@ -55,7 +55,7 @@ def merge_notification(
     Leaves events to another owner's rule that already sends them to the same destination.
     """
     present = list_routes(current)
-    orphans = [item.id for item in present if _is_orphan(item.id, owner)]
+    orphans = [item.id for item in present if owner.is_former_rule(item.id)]
     replaced = {owner.rule_id, *(orphans if prune else ())}
     others = [item for item in present if item.id not in replaced]
     rule = _find_missing(wanted, others)
@@ -75,7 +75,7 @@ def merge_notification(
 
 def withdraw_notification(current: Configuration, owner: Owner, *, prune: bool = False) -> Merge:
     """Remove our rule. EventBridge stays enabled, because its other consumers are unknown."""
-    orphans = [item.id for item in list_routes(current) if _is_orphan(item.id, owner)]
+    orphans = [item.id for item in list_routes(current) if owner.is_former_rule(item.id)]
     left = _without(current, {owner.rule_id, *(orphans if prune else ())})
     notes = ("EventBridge stays on: it may have other consumers",) if EVENTBRIDGE in current else ()
     return Merge(left, tuple(_diff(current, left)), (), tuple(orphans), notes)
@@ -107,7 +107,7 @@ def _judge_overlaps(rule: Route, others: list[NamedRoute], owner: Owner) -> Iter
             f"the bucket's rule {other.id or 'without an id'!r} ({describe_route(other.route)}) matches "
             f"{events} of the same keys; S3 allows only one rule for them"
         )
-        if _is_orphan(other.id, owner):
+        if owner.is_former_rule(other.id):
             fix = "it belongs to another headwater configuration: `headwater up --prune` removes it"
         else:
             fix = (
@@ -127,10 +127,6 @@ def _judge_count(rule: Route, others: list[NamedRoute]) -> Iterator[SetupFinding
             f"the bucket already has {count} notification rules; S3 allows {MAX_RULES}",
             "remove an unused rule, or set source.notifications to eventbridge, which needs none",
         )
-
-
-def _is_orphan(rule_id: str, owner: Owner) -> bool:
-    return rule_id.startswith(owner.rule_start) and rule_id != owner.rule_id
 
 
 def _without(current: Configuration, replaced: set[str]) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The tags by which headwater recognizes its resources in AWS. Pure."""
 
 import re
+from collections.abc import Iterable
 
 from headwater.sources.planning.ownership import Owner, TagStyle
 
@@ -10,6 +11,10 @@ AWS_TAGS = TagStyle(
 )
 
 
-def build_owner(lake: str, bucket: str, prefix: str = "") -> Owner:
-    """Return the owner of resources for a bucket's keys under a prefix and a lake."""
-    return Owner.of(lake, f"s3://{bucket}/{prefix}", AWS_TAGS)
+def build_owner(lake: str, bucket: str, prefix: str = "", others: Iterable[tuple[str, str]] = ()) -> Owner:
+    """Return the owner of resources for a bucket's keys under a prefix and a lake.
+
+    `others` are bucket and prefix of the lake's other sources.
+    """
+    siblings = (f"s3://{name}/{below}" for name, below in others)
+    return Owner.of(lake, f"s3://{bucket}/{prefix}", AWS_TAGS, siblings)

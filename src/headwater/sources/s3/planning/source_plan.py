@@ -32,7 +32,8 @@ MergeInto = Callable[[Configuration], Merge]
 class SourceState:
     """The observed state. `tagged` lists all resources with our tag in the region: kind, name, ARN.
 
-    `bucket_region` is None if the store does not report it or has no regions.
+    `bucket_region` is None if the store does not report it or has no regions. `is_queue_shared`: other
+    sources of the lake have the same queue, which no single one of them may change.
     """
 
     site: Site
@@ -42,6 +43,7 @@ class SourceState:
     observed: tuple[Observed, ...] = ()
     tagged: tuple[tuple[ResourceKind, str, str], ...] = ()
     warnings: tuple[SetupFinding, ...] = ()
+    is_queue_shared: bool = False
 
     def find(self, kind: ResourceKind) -> Observed | None:
         """Return the observed resource of a kind."""
@@ -81,7 +83,7 @@ def plan_source_removal(source: S3SourceConfig, owner: Owner, state: SourceState
     """Plan `down`: senders first, so that none sends to a deleted resource."""
     merge = withdraw_notification(state.notification, owner, prune=prune)
     actions = [_describe_merge(source.bucket, merge, "delete")]
-    desired = build_desired(source, owner, state.site, state.addresses)
+    desired = build_desired(source, owner, state.site, state.addresses, is_queue_given=state.is_queue_shared)
     # Deleting a topic deletes its subscriptions.
     actions += [
         plan_removal(state.find(item.kind), item.kind, item.name, owner)
@@ -113,6 +115,8 @@ def _find_given_queue(
 ) -> Observed | None:
     """Return the user's own queue, used as it is; None if we create or maintain the queue."""
     queue = state.find("queue")
+    if state.is_queue_shared:
+        return queue
     if source.queue.url is None or queue is None or adopt:
         return None
     return None if owner.judge(queue.tags) == "ours" else queue

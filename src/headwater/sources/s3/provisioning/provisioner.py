@@ -33,6 +33,7 @@ from headwater.sources.provisioner import (
     Role,
     ensure_applicable,
 )
+from headwater.sources.s3.access import Access, open_session
 from headwater.sources.s3.aws import FALLBACK_REGION, NO_CREDENTIALS_HINT, asking, is_denied
 from headwater.sources.s3.checks.bucket import ask_bucket, build_s3_client, name_bucket
 from headwater.sources.s3.planning.desired import Addresses, Site
@@ -102,7 +103,7 @@ class AwsClients:
     @cached_property
     def core(self) -> botocore.session.Session:
         """Return the session that finds the credentials."""
-        return botocore.session.get_session()
+        return open_session(Access.of(self._source))
 
     @cached_property
     def _session(self) -> boto3.session.Session:
@@ -111,7 +112,7 @@ class AwsClients:
     @cached_property
     def s3(self) -> Any:
         """Return a client for the bucket."""
-        return build_s3_client(self._source.endpoint, self._source.region)
+        return build_s3_client(self._source.endpoint, self._source.region, access=Access.of(self._source))
 
     def close(self) -> None:
         """Close connections."""
@@ -229,6 +230,7 @@ class AwsProvisioner:
             observed=(*([queue] if queue else []), *self._read_others(addresses)),
             tagged=tuple(tagged),
             warnings=(warning,) if warning else (),
+            is_queue_shared=self._scope.shares_queue(source),
         )
 
     def _read_others(self, addresses: Addresses) -> list[Observed]:
@@ -255,7 +257,11 @@ class AwsProvisioner:
                 TagFilters=[{"Key": self._owner.style.owner, "Values": [self._owner.id]}],
                 ResourceTypeFilters=list(_KIND_BY_SERVICE),
             ):
-                found += [_name_tagged(item["ResourceARN"]) for item in page["ResourceTagMappingList"]]
+                found += [
+                    _name_tagged(item["ResourceARN"])
+                    for item in page["ResourceTagMappingList"]
+                    if self._owner.is_orphan_candidate({tag["Key"]: tag["Value"] for tag in item["Tags"]})
+                ]
         except (BotoCoreError, ClientError) as error:
             why = "tag:GetResources is denied" if is_denied(error) else f"cannot read tags: {error}"
             fix = "allow tag:GetResources (`headwater plan --policies`: role set-up), or check manually"
@@ -354,7 +360,8 @@ def build_aws_provisioner(
     """Build the provisioner of an S3 source. Raises `ConfigError` if no region is found."""
     if source.type != "s3":
         raise ConfigError(f"a source of type {source.type!r} has nothing in AWS")
-    owner = build_owner(lake, source.bucket, source.prefix)
+    others = [(one.bucket, one.prefix) for one in scope.siblings if one.type == "s3"]
+    owner = build_owner(lake, source.bucket, source.prefix, others)
     return AwsProvisioner(source, owner, scope, AwsClients(source), parse)
 
 
