@@ -156,3 +156,32 @@ def test_a_missing_topic_and_a_missing_broker_are_named(kafka: Kafka, tmp_path: 
     down = pipeline.command("--set", "source.bootstrap=127.0.0.1:1", "run", "--once", timeout=120).expect(1)
     assert "Kafka at 127.0.0.1:1: no broker answers" in down.stderr
     assert "source.bootstrap" in down.stderr
+
+
+@pytest.mark.slow
+def test_topics_and_a_folder_share_a_lake(kafka: Kafka, tmp_path: Path) -> None:
+    pipeline = KafkaPipeline(kafka, tmp_path / "work")
+    topic, landing = pipeline.topics["clicks"], tmp_path / "landing"
+    landing.mkdir()
+    pipeline.config["source"] = [
+        {**pipeline.config["source"], "name": "topics", "topics": [topic], "cluster": "production"},
+        {"name": "files", "type": "local", "path": str(landing), "settle_seconds": 0},
+    ]
+    pipeline.config["tables"] = {
+        "clicks": {"path": f"{topic}/**", "format": "json", "source": "topics"},
+        "orders": {"path": "*.json", "mode": "mirror", "source": "files"},
+    }
+    pipeline.write_config()
+    kafka.send(topic, '{"id": 1}', '{"id": 2}', partition=0)
+    (landing / "a.json").write_text('{"n": 1}\n')
+    (landing / "b.json").write_text('{"n": 2}\n')
+    pipeline.run_once().expect(0)
+    (landing / "a.json").unlink()
+    kafka.send(topic, '{"id": 3}', partition=1)
+    pipeline.run_once().expect(0)
+    assert pipeline.rows("clicks", "id") == {(1,): 1, (2,): 1, (3,): 1}
+    assert pipeline.rows("orders", "n") == {(2,): 1}
+    pipeline.command("verify", "--deep", timeout=300).expect(0)
+    pipeline.command("reconcile", "--dry-run", timeout=120).expect(0)
+    explained = pipeline.command("explain", f"kafka://production/{topic}/0/1", timeout=120).expect(0)
+    assert "ingested" in explained.stdout
