@@ -62,6 +62,7 @@ def test_a_wrong_source_is_explained(tmp_path: Path, source: dict[str, Any], exp
         ),
         ({"format": "csv", "options": {"header": True}}, "options.header: 'true' is not applicable"),
         ({"format": "csv", "message_columns": "key"}, "tables.orders.message_columns: not applicable"),
+        ({"record_key": "id"}, "tables.orders.ordering: missing; name the field that orders messages"),
         ({"message_columns": "keys"}, "Allowed: topic, partition, offset, timestamp, key, headers"),
         (
             {"message_columns": "key", "record_key": "id", "changes": {"preset": "debezium"}},

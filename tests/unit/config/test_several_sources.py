@@ -60,7 +60,7 @@ def test_problems_of_a_source_have_its_line_and_its_place_in_the_list() -> None:
         "headwater.yaml:3: source[1].buckt: unknown key 'buckt'. Did you mean 'bucket'? Allowed: "
     )
     (line,) = problems("name: a, type: s4, bucket: b")
-    assert "source[0].type: 's4' is not allowed. Allowed: azure, gcs, local, s3" in line
+    assert "source[0].type: 's4' is not allowed. Allowed: azure, gcs, kafka, local, s3" in line
 
 
 def test_an_empty_list_is_refused() -> None:

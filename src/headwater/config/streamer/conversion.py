@@ -11,7 +11,7 @@ from headwater.config.problems.problem import Data, KeyPath
 from headwater.config.streamer.draft import Draft, LeftOut
 from headwater.config.streamer.jobs import StreamerJob
 from headwater.config.streamer.kafka_settings import CLASSES as TOPICS
-from headwater.config.streamer.kafka_settings import convert_topic
+from headwater.config.streamer.kafka_settings import convert_order, convert_topic
 from headwater.config.streamer.lake_settings import convert_catalogs, convert_lock, convert_spark
 from headwater.config.streamer.rules import OF_OBJECTS, OF_QUEUE, REASONS, REASONS_OF_FLAGS, read_list
 from headwater.config.streamer.schema_settings import convert_schema
@@ -124,6 +124,8 @@ def _convert_job(job: StreamerJob, draft: Draft) -> None:
             return
         convert_table(left, table)
         convert_schema(left, table)
+        if source in TOPICS:
+            convert_order(left, table)
         convert_catalogs(left, name)
         convert_lock(left)
         convert_rest(left, table)

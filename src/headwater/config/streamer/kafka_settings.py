@@ -95,6 +95,18 @@ def _convert_messages(left: SettingsLeft, source: str, table: KeyPath) -> None:
             )
 
 
+def convert_order(left: SettingsLeft, table: KeyPath) -> None:
+    """Order the messages of a key by their offset, if the job names no field for it."""
+    draft, section = left.draft, left.draft.get_section(table)
+    is_merged = draft.get((*table, "record_key")) is not None and section.get("mode") != "append"
+    orders = ("ordering", "changes", "merge_mode")
+    if is_merged and not any(name in section for name in orders):
+        columns = section.get("message_columns")
+        left.put((*table, "ordering"), ["_kafka_offset"], "", "")
+        if not isinstance(columns, list):
+            left.put((*table, "message_columns"), ["offset"], "", "")
+
+
 def _convert_client(left: SettingsLeft) -> None:
     """Convert settings of Kafka's client, which have no prefix."""
     if (reset := _take(left, "auto.offset.reset")) is not None:

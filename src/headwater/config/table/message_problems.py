@@ -54,6 +54,14 @@ def _iter_messages(table: TableConfig) -> Iterator[Problem]:
         )
     if table.message_columns:
         yield from _iter_columns(table)
+    is_merged = table.effective_mode == "merge" and table.changes is None
+    if is_merged and not table.ordering and table.merge_mode != "commit_time":
+        # By events, messages whose announcement was lost and repeated would win over newer ones.
+        yield (
+            ("ordering",),
+            "missing; name the field that orders messages of one key. Messages of a key are in a partition, "
+            "so their offset does: `ordering: _kafka_offset` with `message_columns: [offset]`",
+        )
 
 
 def _iter_columns(table: TableConfig) -> Iterator[Problem]:

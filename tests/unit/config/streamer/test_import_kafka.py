@@ -52,6 +52,12 @@ def test_topics_of_one_cluster_are_tables_of_one_source(tmp_path: Path) -> None:
     assert not find_reasons(found)
 
 
+def test_messages_without_an_ordering_field_are_ordered_by_their_offset(tmp_path: Path) -> None:
+    _, settings = convert_text(tmp_path, write_job("JsonKafkaSource", "orders", KEY))
+    table = settings.tables["orders"]
+    assert (table.ordering, table.message_columns) == (("_kafka_offset",), ("offset",))
+
+
 def test_avro_and_protobuf_have_the_schemas_of_their_provider(tmp_path: Path) -> None:
     url = "http://registry:8081/subjects/orders-value/versions/latest"
     registry = {**KEY, "hoodie.streamer.schemaprovider.registry.url": url}
