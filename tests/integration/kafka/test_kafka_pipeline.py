@@ -82,6 +82,7 @@ def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(kafka: Kafka, tmp_
     pipeline.command("verify", "--deep", timeout=300).expect(0)
 
 
+@pytest.mark.slow
 def test_a_retry_replaces_the_rows_of_its_range(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work")
     topic = pipeline.topics["clicks"]
@@ -100,6 +101,7 @@ def test_a_retry_replaces_the_rows_of_its_range(kafka: Kafka, tmp_path: Path) ->
     assert pipeline.rows("numbers", "id") == {(1,): 1, (3,): 1, (4,): 1}
 
 
+@pytest.mark.slow
 def test_messages_that_retention_removed_are_reported_and_the_others_stay(
     kafka: Kafka, tmp_path: Path
 ) -> None:
@@ -123,6 +125,7 @@ def test_messages_that_retention_removed_are_reported_and_the_others_stay(
     assert items["record", "expired"]["payload"] == f"offsets 10 to 13 of partition 0 of {topic}"
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_created_again_is_an_error_until_it_is_allowed(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work")
     topic, other = pipeline.topics["clicks"], pipeline.topics["stock"]
