@@ -10,7 +10,7 @@ import pytest
 
 from tests.fixtures.end_to_end.command import run_command, run_json
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/medallion.md").read_text("utf-8")
 (CONFIGURATION,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "[orders," in text]
