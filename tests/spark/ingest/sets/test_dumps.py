@@ -287,12 +287,12 @@ def test_a_damaged_file_can_be_retried(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_a_quiet_time_passes_without_another_event(spark: SparkSession, tmp_path: Path) -> None:
-    lake = build_dump_lake(spark, tmp_path, complete_when={"quiet_for": "1.5s"})
+    lake = build_dump_lake(spark, tmp_path, complete_when={"quiet_for": "8s"})
     lake.put_many(list_files("2026-11-01", FIRST))
     pipeline = lake.pipeline("rows")
     assert not pipeline.run_batch().committed  # type: ignore[union-attr]  # there are events
     assert pipeline.run_batch() is None
-    time.sleep(1.6)
+    time.sleep(8.1)
     found = pipeline.run_batch()
     assert found is not None
     assert found.committed
