@@ -18,6 +18,7 @@ from headwater.lake.transforms.sql.file import read_sql_file
 from headwater.lake.transforms.sql.joined_tables import find_group_columns
 from headwater.medallion.groups import (
     Before,
+    Persist,
     check_before,
     check_group_columns,
     find_before,
@@ -141,10 +142,14 @@ def find_groups(
     befores: Mapping[str, Before],
     changes: Mapping[str, ChangePlan],
     keys: Sequence[str],
+    persist: Persist,
 ) -> DataFrame:
-    """Return the groups of which rows changed in any source, under the table's names, lazily."""
+    """Return the groups of which rows changed in any source, under the table's names, lazily.
+
+    `persist` keeps a frame until the end of the batch.
+    """
     changed = [
-        find_changed_groups(found.table, befores[found.source], changes[found.source].upto, found.keys)
+        find_changed_groups(found.table, befores[found.source], changes[found.source], found.keys, persist)
         for found in inputs
         if found.source in changes
     ]

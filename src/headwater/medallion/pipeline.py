@@ -47,6 +47,7 @@ from headwater.observability.crash_points import crash_point
 from headwater.observability.tracing.traces import span
 
 _log = logging.getLogger(__name__)
+_COUNT = "_headwater_count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ class DerivedPipeline:
         """Derive the rows of changed groups, and return them with the stored rows of these groups."""
         states, keys = InputStates(self.name, self._inputs, plan.as_of), self._config.effective_group_key
         states.check_columns()
-        groups = self._persist(find_groups(self._inputs, befores, plan.changed, keys))
+        groups = self._persist(find_groups(self._inputs, befores, plan.changed, keys, self._persist))
         # Read now, so that the next check proves that the files still existed during the read.
         count = groups.count()
         _log.debug("table %s: %d groups changed", self.name, count)
@@ -259,7 +260,8 @@ class DerivedPipeline:
         if not set(keys) <= set(self._config.record_key):
             # Otherwise, each key belongs to only one group.
             self._check_claims(new, take_groups(stored, groups, keys, "left_anti"))
-        return new, take_groups(stored, groups, keys, "left_semi")
+        # The difference reads them twice.
+        return new, self._persist(take_groups(stored, groups, keys, "left_semi"))
 
     def _check_groups(self, new: DataFrame, groups: DataFrame) -> None:
         keys, origin = self._config.effective_group_key, self._config.from_text
@@ -316,14 +318,16 @@ class DerivedPipeline:
         lacking = F.lit(False)
         for name in key:
             lacking = lacking | quote(name).isNull()
+        # One query for both faults: each costs as much as a small batch's rows.
+        counted = new.groupBy(*map(quote, key)).agg(F.count("*").alias(_COUNT))
+        if not (faulty := counted.where(lacking | (F.col(_COUNT) > 1)).limit(1).collect()):
+            return
         if (count := new.where(lacking).count()) > 0:
             raise TransformError(
                 f"table {self.name}: {count:,} rows have no {' or no '.join(key)}",
                 hint="exclude them with a transform (`where ... is not null`): `record_key` must not be null",
             )
-        doubles = new.groupBy(*map(quote, key)).count().where("`count` > 1").limit(1).collect()
-        if doubles:
-            self._refuse_double(doubles[0].asDict())
+        self._refuse_double(faulty[0].asDict())
 
     def _check_names(self, new: DataFrame) -> None:
         shown = ", ".join(name for name in new.columns if not name.startswith("_headwater_"))

@@ -106,6 +106,20 @@ def test_a_key_of_its_own_may_change_but_not_be_shared(spark: SparkSession, tmp_
     assert lake.rows("by_name", "name", "age") == [("eve", 5)]
 
 
+def test_each_result_has_a_key_of_its_own_whatever_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    counted = {"from": "people", "record_key": "count", "transform": [{"keep": ["name", "count"]}]}
+    lake = MedallionLake(spark, tmp_path, people=ORDERS, counted=counted)
+    lake.put_rows("1.json", [{"name": "ann", "count": 1}, {"name": "bob", "count": None}])
+    with pytest.raises(TransformError, match="table counted: 1 rows have no count"):
+        lake.flow()
+    lake.put_rows("1.json", [{"name": "ann", "count": 1}, {"name": "bob", "count": 1}])
+    with pytest.raises(TransformError, match="table counted: several rows have count = 1"):
+        lake.flow()
+    lake.put_rows("1.json", [{"name": "ann", "count": 1}, {"name": "bob", "count": 2}])
+    lake.flow()
+    assert lake.rows("counted", "count", "name") == [(1, "ann"), (2, "bob")]
+
+
 @pytest.mark.long
 def test_a_table_that_slept_past_the_timeline_compares_everything(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture

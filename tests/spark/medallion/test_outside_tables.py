@@ -1,6 +1,5 @@
 """Tables built from Hudi tables that another program writes."""
 
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,27 +12,7 @@ from headwater.app.status import StatusReader
 from headwater.config.settings import Settings
 from headwater.errors import LakeError
 from tests.fixtures.medallion.medallion_lake import MedallionLake
-
-Row = tuple[int, str, int]
-
-
-class OtherPipeline:
-    """Another program, with its own Hudi table of orders."""
-
-    def __init__(self, spark: SparkSession, path: Path, **options: str) -> None:
-        self._spark = spark
-        self.path = str(path)
-        self._options = {
-            "hoodie.table.name": "other",
-            "hoodie.datasource.write.recordkey.field": "id",
-            "hoodie.datasource.write.precombine.field": "at",
-            **options,
-        }
-
-    def write(self, rows: Sequence[Row], operation: str = "upsert") -> None:
-        frame = self._spark.createDataFrame(list(rows), "id bigint, shop string, at bigint")
-        options = {**self._options, "hoodie.datasource.write.operation": operation}
-        frame.write.format("hudi").options(**options).mode("append").save(self.path)
+from tests.fixtures.medallion.other_pipeline import OtherPipeline
 
 
 def build_lake(spark: SparkSession, folder: Path, other: str) -> MedallionLake:

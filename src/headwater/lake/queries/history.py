@@ -25,6 +25,7 @@ class TableHistory:
 
     Each of `restores` holds the completion time of a restore and the requested time of the oldest commit that
     it removed. `has_change_log` is whether the table keeps a change log (CDC).
+    `is_merge_on_read` is the type of the table.
     """
 
     path: str
@@ -35,6 +36,7 @@ class TableHistory:
     newest_archived: str = ""
     is_utc: bool = True
     has_change_log: bool = False
+    is_merge_on_read: bool = False
     record_key: tuple[str, ...] = ()
 
 

@@ -39,6 +39,7 @@ def load_history(path: str, files: TableFiles, back_to: str) -> TableHistory:
         newest_archived=archived[-1].completed if archived else "",
         is_utc=properties.read("timezone") == "UTC",
         has_change_log=properties.raw.get(CDC_ENABLED_PROPERTY) == "true",
+        is_merge_on_read=is_mor,
         record_key=properties.read_list("record_keys"),
     )
 
