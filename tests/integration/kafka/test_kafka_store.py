@@ -1,5 +1,6 @@
 """Reads of ranges from a real broker."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -122,3 +123,16 @@ def test_a_range_that_is_too_large_is_refused_and_the_next_one_is_read(kafka: Ka
 def test_other_keys_are_refused(kafka: Kafka) -> None:
     with pytest.raises(ObjectForbiddenError):
         open_store(kafka).read(ObjectRef("kafka", "c", "orders/1.json"))
+
+
+def test_what_was_read_ahead_of_a_deleted_topic_is_not_of_its_successor(kafka: Kafka, topic: str) -> None:
+    kafka.send(topic, *(f"old {at}" for at in range(20)))
+    store = open_store(kafka)
+    read(store, topic, 0, 5)  # the reader now holds the messages from offset 5 on
+    kafka.delete_topic(topic)
+    wait_until(lambda: not kafka.has_topic(topic), "the topic is not deleted")
+    kafka.create_topic(1, topic)
+    wait_until(lambda: kafka.find_partitions(topic) == 1, "the topic is not created again")
+    kafka.send(topic, *(f"new {at}" for at in range(20)))
+    time.sleep(5.1)  # the topic's id is taken from memory for five seconds
+    assert list_values(read(store, topic, 5, 7)) == [(5, b"new 5"), (6, b"new 6")]

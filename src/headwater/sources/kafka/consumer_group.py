@@ -30,7 +30,3 @@ class ConsumerGroup:
             if not self._is_reported:
                 log.warning("offsets not committed in the group", group=self._name, error=str(error))
             self._is_reported = True
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._consumer.close()

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import merge
-from operator import attrgetter
 
 from headwater.errors import SourceError
 from headwater.sources.kafka.ranges import CapturedRanges, OffsetRange, Partition, parse_range
@@ -58,7 +56,7 @@ class KafkaLister:
             for partition, end in self._find_ends().items()
             if end > (known := self._find_next(captured, partition))
         ]
-        for one in merge(captured.missing, sorted(new), key=attrgetter("key")):
+        for one in (*captured.missing, *sorted(new)):
             if one.key.startswith(prefix):
                 detail = f"{one.end - one.begin} offsets are not captured yet; the next run captures them"
                 yield UnusablePath(one.key, "not_captured", detail)

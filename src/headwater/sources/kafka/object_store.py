@@ -57,8 +57,8 @@ class KafkaObjectStore:
             raise ObjectForbiddenError(f"{self.uri(ref)} is no range of offsets")
         try:
             topic_id = self._ensure_topic(one, ref)
-            with self._borrow(one) as reader:
-                found = reader.read(one, max_bytes, self.uri(ref))
+            with self._borrow(one, topic_id) as reader:
+                found = reader.read(one, topic_id, max_bytes, self.uri(ref))
         except SourceUnavailableError as error:
             raise ObjectUnavailableError(error.message, hint=error.hint) from error
         last = found.records[-1].time if found.records else None
@@ -102,10 +102,10 @@ class KafkaObjectStore:
             return found.topic_id
 
     @contextmanager
-    def _borrow(self, one: OffsetRange) -> Iterator["_Reader"]:
+    def _borrow(self, one: OffsetRange, topic_id: str) -> Iterator["_Reader"]:
         """Lend a reader to this thread, if possible one that has read up to the range."""
         with self._lock:
-            at = next((n for n, idle in enumerate(self._idle) if idle.is_at(one)), -1)
+            at = next((n for n, idle in enumerate(self._idle) if idle.is_at(one, topic_id)), -1)
             reader = self._idle.pop(at) if self._idle else None
         reader = reader or _Reader(self._settings)
         try:
@@ -158,24 +158,28 @@ class _Reader:
         }
         with self._last_error.explained("Kafka consumer"):
             self._consumer = Consumer({**with_credentials(settings), **own})
-        self._place: tuple[str, int, int] | None = None
+        # With the topic's id: messages that it holds may be of a topic that was deleted since.
+        self._place: tuple[str, OffsetRange] | None = None
         # Messages that were received after the end of the last range.
         self._ahead: list[Message] = []
 
-    def is_at(self, one: OffsetRange) -> bool:
-        """True if the range begins where the last one ended."""
-        return self._place == (*one.partition, one.begin)
+    def is_at(self, one: OffsetRange, topic_id: str) -> bool:
+        """True if the range begins where the last one ended, in the same topic."""
+        if self._place is None:
+            return False
+        known_id, last = self._place
+        return (known_id, last.partition, last.end) == (topic_id, one.partition, one.begin)
 
-    def read(self, one: OffsetRange, limit: int | None, uri: str) -> LogRange:
+    def read(self, one: OffsetRange, topic_id: str, limit: int | None, uri: str) -> LogRange:
         """Return the messages of the range. Raises `ObjectError` and `SourceError`."""
         with self._last_error.explained(uri):
             available = one.begin
-            if not self.is_at(one):
+            if not self.is_at(one, topic_id):
                 available = self._seek(one, uri)
             self._place = None
             found = _Collected()
             self._collect(one, found, limit, uri)
-        self._place = (*one.partition, one.end)
+        self._place = (topic_id, one)
         return LogRange(*one.partition, one.begin, one.end, available, found.records)
 
     def close(self) -> None:
