@@ -63,6 +63,7 @@ def test_plan_only_reads(google_cloud: GoogleCloud) -> None:
     assert google_cloud.list_names() == set()
 
 
+@pytest.mark.slow
 def test_the_subscription_keeps_its_messages_and_has_dead_letters(google_cloud: GoogleCloud) -> None:
     up(google_cloud.settings(resources={"labels": {"team": "data"}, "max_delivery_attempts": 7}))
     found = google_cloud.read_subscription()
@@ -84,6 +85,7 @@ def test_the_subscription_keeps_its_messages_and_has_dead_letters(google_cloud: 
         assert labeled.labels["headwater_source"] == f"gs_{google_cloud.bucket}_"
 
 
+@pytest.mark.slow
 def test_only_the_service_agents_are_granted_roles(google_cloud: GoogleCloud) -> None:
     up(google_cloud.settings())
     roles = google_cloud.pubsub.members
@@ -106,6 +108,7 @@ def test_doctor_reports_a_grant_that_is_missing(google_cloud: GoogleCloud) -> No
     assert f"add-iam-policy-binding {dead_letter_topic}" in finding.fix
 
 
+@pytest.mark.slow
 def test_doctor_needs_no_right_to_read_grants(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)
@@ -115,6 +118,7 @@ def test_doctor_needs_no_right_to_read_grants(google_cloud: GoogleCloud) -> None
     assert "source.subscription.grants" not in {finding.name for finding in findings}
 
 
+@pytest.mark.slow
 def test_a_message_that_is_never_acknowledged_ends_among_the_dead_letters(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings(resources={"max_delivery_attempts": 5})
     up(settings)
@@ -128,6 +132,7 @@ def test_a_message_that_is_never_acknowledged_ends_among_the_dead_letters(google
     assert dead.attributes["objectId"] == "poison.json"
 
 
+@pytest.mark.slow
 def test_the_bucket_notifies_of_keys_under_the_prefix_only(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings(prefix="in/")
     up(settings)
@@ -140,6 +145,7 @@ def test_the_bucket_notifies_of_keys_under_the_prefix_only(google_cloud: GoogleC
         assert [message.attributes["objectId"] for message in queue.receive(10, 5)] == ["in/a.json"]
 
 
+@pytest.mark.slow
 def test_messages_of_others_survive_the_probe(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)
@@ -149,6 +155,7 @@ def test_messages_of_others_survive_the_probe(google_cloud: GoogleCloud) -> None
         assert [message.attributes["objectId"] for message in queue.receive(10, 5)] == ["mine.json"]
 
 
+@pytest.mark.slow
 def test_the_probe_deletes_the_generation_that_it_has_put(google_cloud: GoogleCloud) -> None:
     # In a versioned bucket any other deletion archives the object. The emulator ignores generations.
     assert set_up(google_cloud.settings(), probe_seconds=20).is_good
@@ -156,6 +163,7 @@ def test_the_probe_deletes_the_generation_that_it_has_put(google_cloud: GoogleCl
     assert re.search(r"_headwater%2Fprobe-\w+\?generation=\d+", target)
 
 
+@pytest.mark.slow
 def test_run_finds_the_subscription_without_configuration(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     with pytest.raises(QueueNotFoundError, match=google_cloud.name) as caught:
@@ -171,6 +179,7 @@ def test_a_project_is_required(google_cloud: GoogleCloud) -> None:
     assert "source.project" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_drift_is_reported_by_attribute_and_corrected(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings(resources={"labels": {"team": "data"}})
     up(settings)
@@ -203,6 +212,7 @@ def test_drift_is_reported_by_attribute_and_corrected(google_cloud: GoogleCloud)
     assert set_up(changed, probe_seconds=20).is_good
 
 
+@pytest.mark.slow
 def test_grants_of_others_stay_as_they_are_when_it_is_written(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)
@@ -226,12 +236,14 @@ def test_grants_of_others_stay_as_they_are_when_it_is_written(google_cloud: Goog
     assert not plan_resources(settings).has_changes
 
 
+@pytest.mark.slow
 def test_a_grant_that_takes_effect_later_is_waited_for(google_cloud: GoogleCloud) -> None:
     google_cloud.storage.pending_grants = 1
     assert set_up(google_cloud.settings(), probe_seconds=20).is_good
     assert google_cloud.storage.pending_grants == 0
 
 
+@pytest.mark.slow
 def test_a_service_agent_that_does_not_exist_is_named_with_the_command(google_cloud: GoogleCloud) -> None:
     agent = PUBSUB_AGENT.removeprefix("serviceAccount:")
     google_cloud.pubsub.missing_agents.add(agent)
@@ -240,6 +252,7 @@ def test_a_service_agent_that_does_not_exist_is_named_with_the_command(google_cl
     assert "services identity create --service=pubsub.googleapis.com --project=acme-test" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_notifications_of_others_stay_through_up_and_down(google_cloud: GoogleCloud) -> None:
     theirs = google_cloud.add_config(event_types=["OBJECT_FINALIZE"])
     settings = google_cloud.settings()
@@ -249,6 +262,7 @@ def test_notifications_of_others_stay_through_up_and_down(google_cloud: GoogleCl
     assert google_cloud.list_configs() == [theirs]
 
 
+@pytest.mark.slow
 def test_a_changed_notification_is_replaced(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)
@@ -260,6 +274,7 @@ def test_a_changed_notification_is_replaced(google_cloud: GoogleCloud) -> None:
     assert found["id"] != config["id"]
 
 
+@pytest.mark.slow
 def test_a_hundred_notifications_stop_up_before_anything_is_created(google_cloud: GoogleCloud) -> None:
     for _ in range(100):
         google_cloud.add_config()
@@ -268,6 +283,7 @@ def test_a_hundred_notifications_stop_up_before_anything_is_created(google_cloud
     assert google_cloud.list_names() == set()
 
 
+@pytest.mark.slow
 def test_a_topic_of_the_expected_name_is_not_taken_over_silently(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     google_cloud.create_topic()
@@ -289,6 +305,7 @@ def test_resources_of_another_lake_are_refused_and_the_lake_named(google_cloud: 
     assert "source.subscription" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_two_lakes_share_a_bucket_by_another_name(google_cloud: GoogleCloud) -> None:
     first = google_cloud.settings()
     second = google_cloud.settings(lake="gs://another/lake", subscription=f"{google_cloud.bucket}-2")
@@ -299,6 +316,7 @@ def test_two_lakes_share_a_bucket_by_another_name(google_cloud: GoogleCloud) -> 
     assert not plan_resources(second).has_changes
 
 
+@pytest.mark.slow
 def test_a_subscription_of_the_users_gets_the_notification_only(google_cloud: GoogleCloud) -> None:
     topic = google_cloud.create_topic(f"{google_cloud.bucket}-own")
     google_cloud.create_subscription(topic, f"{google_cloud.bucket}-own")
@@ -315,6 +333,7 @@ def test_a_subscription_of_the_users_gets_the_notification_only(google_cloud: Go
     assert google_cloud.read_subscription(f"{google_cloud.bucket}-own") == before
 
 
+@pytest.mark.slow
 def test_a_subscription_of_the_users_that_pushes_is_a_problem(google_cloud: GoogleCloud) -> None:
     topic = google_cloud.create_topic(f"{google_cloud.bucket}-own")
     push = {"push_endpoint": "http://127.0.0.1:9/"}
@@ -323,6 +342,7 @@ def test_a_subscription_of_the_users_that_pushes_is_a_problem(google_cloud: Goog
         up(google_cloud.settings(subscription=f"{google_cloud.bucket}-own"))
 
 
+@pytest.mark.slow
 def test_a_configured_name_is_created_if_it_does_not_exist(google_cloud: GoogleCloud) -> None:
     name = f"{google_cloud.bucket}-mine"
     full_name = google_cloud.subscription(name)
@@ -338,6 +358,7 @@ def test_a_configured_name_is_created_if_it_does_not_exist(google_cloud: GoogleC
     }
 
 
+@pytest.mark.slow
 def test_a_subscription_of_ours_with_a_deleted_topic_is_a_problem_with_the_way_out(
     google_cloud: GoogleCloud,
 ) -> None:
@@ -351,6 +372,7 @@ def test_a_subscription_of_ours_with_a_deleted_topic_is_a_problem_with_the_way_o
     assert set_up(settings, probe_seconds=20).is_good
 
 
+@pytest.mark.slow
 def test_the_topic_of_an_adopted_subscription_is_adopted_by_its_name(google_cloud: GoogleCloud) -> None:
     name = f"{google_cloud.bucket}-own"
     google_cloud.create_subscription(google_cloud.create_topic(f"{name}-topic"), name)
@@ -364,6 +386,7 @@ def test_the_topic_of_an_adopted_subscription_is_adopted_by_its_name(google_clou
     assert google_cloud.list_names() == set()
 
 
+@pytest.mark.slow
 def test_another_prefix_leaves_orphans_that_prune_removes(google_cloud: GoogleCloud) -> None:
     up(google_cloud.settings(prefix="in/"))
     names = google_cloud.list_names()
@@ -384,6 +407,7 @@ def test_another_prefix_leaves_orphans_that_prune_removes(google_cloud: GoogleCl
     assert len(google_cloud.list_configs()) == 1
 
 
+@pytest.mark.slow
 def test_orphans_that_another_lake_has_adopted_since_are_kept(google_cloud: GoogleCloud) -> None:
     up(google_cloud.settings(prefix="in/"))
     names = google_cloud.list_names()
@@ -416,6 +440,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.slow
 def test_interrupted_up_and_down_are_completed_by_the_next(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
 
@@ -433,6 +458,7 @@ def test_interrupted_up_and_down_are_completed_by_the_next(google_cloud: GoogleC
     assert not plan_removal(settings).has_changes
 
 
+@pytest.mark.slow
 def test_a_topic_without_its_grant_is_completed(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     google_cloud.deny("pubsub.topics.setIamPolicy")
@@ -443,6 +469,7 @@ def test_a_topic_without_its_grant_is_completed(google_cloud: GoogleCloud) -> No
     assert set_up(settings, probe_seconds=20).is_good
 
 
+@pytest.mark.slow
 def test_a_resource_that_is_created_concurrently_is_not_taken_over(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     with closing(build_provisioner(settings.sources[0], settings.lake)) as provisioner:
@@ -453,6 +480,7 @@ def test_a_resource_that_is_created_concurrently_is_not_taken_over(google_cloud:
     assert google_cloud.read_topic().labels == {}
 
 
+@pytest.mark.slow
 def test_a_missing_bucket_is_reported_and_nothing_is_created(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings(bucket=f"{google_cloud.bucket}-none")
     for act in (plan_resources, up):
@@ -462,6 +490,7 @@ def test_a_missing_bucket_is_reported_and_nothing_is_created(google_cloud: Googl
     assert take_down(settings) == ()
 
 
+@pytest.mark.slow
 def test_resources_of_a_deleted_bucket_can_be_removed(google_cloud: GoogleCloud) -> None:
     settings = google_cloud.settings()
     up(settings)

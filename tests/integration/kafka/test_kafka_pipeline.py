@@ -25,6 +25,7 @@ POINTS = (
 COMMITS = ("events", "clicks", "stock", "payments", "customers")
 
 
+@pytest.mark.slow
 def test_tables_equal_the_topics_and_verify_proves_it(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work", group="headwater-test")
     pipeline.send_round(400)

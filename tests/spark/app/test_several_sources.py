@@ -92,6 +92,7 @@ def test_changes_of_a_key_leave_the_same_key_of_another_source_alone(folders: Fo
     assert Verify(folders.app(), deep=1).run().is_complete
 
 
+@pytest.mark.slow
 def test_verify_compares_each_source_with_the_tables_that_take_its_objects(folders: Folders) -> None:
     folders.write("east", "a.json", (1, "e"))
     folders.write("west", "a.json", (2, "w"))
@@ -122,6 +123,7 @@ def test_explain_takes_an_address_and_names_a_table_that_leaves_the_source_out(f
         Explain(folders.app()).explain("a.json")
 
 
+@pytest.mark.slow
 def test_a_table_that_leaves_a_source_out_retracts_its_rows_by_routing(folders: Folders) -> None:
     folders.write("east", "a.json", (1, "e"))
     folders.write("west", "a.json", (2, "w"))
@@ -134,6 +136,7 @@ def test_a_table_that_leaves_a_source_out_retracts_its_rows_by_routing(folders: 
         assert Verify(app).run().is_complete
 
 
+@pytest.mark.slow
 def test_a_source_can_be_added_and_not_be_taken_away(folders: Folders, spark: SparkSession) -> None:
     both = folders.settings
     folders.settings = folders.configure(["west"], mirrored=TABLES["mirrored"])

@@ -231,6 +231,7 @@ def test_passes_are_read_back_as_they_were_by_spark_and_without(spark: SparkSess
     assert read_last_pass(reconciles_path(lake), "landing", "a/") == finished
 
 
+@pytest.mark.slow
 def test_interrupted_reconcile_is_completed_by_the_next_process(spark: SparkSession, lake: str) -> None:
     clock = ManualClock(at(86_400))
     objects = [build_object(f"k{n:03d}") for n in range(60)]

@@ -49,6 +49,7 @@ def divide(dice: random.Random, captured: list[CapturedEvent], parts: int) -> It
         yield [one for one, place in zip(captured, places, strict=True) if place == part]
 
 
+@pytest.mark.slow
 def test_groups_of_any_events_and_the_rest_give_what_all_events_give(
     spark: SparkSession, lake: str, events: EventsTable, groups: StoredGroups
 ) -> None:

@@ -65,6 +65,7 @@ def test_data_commit_that_is_complete_and_seems_to_have_failed_is_not_repeated(b
     assert lake.rows("things", "n") == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_contents_of_equal_size_and_time_are_ingested_once_each(build):
     """The file was rewritten before its event was read."""
     lake = build(added={"path": "*.json", "mode": "append"}, mirrored={"path": "*.json", "mode": "mirror"})

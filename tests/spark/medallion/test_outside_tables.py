@@ -29,6 +29,7 @@ def build_lake(spark: SparkSession, folder: Path, other: str) -> MedallionLake:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -63,6 +63,7 @@ def test_changed_path_loads_and_retracts_the_difference(lake: FolderLake, spark:
     assert (again.rules_changed, again.to_load, again.to_retract) == (False, 0, 0)
 
 
+@pytest.mark.slow
 def test_rules_that_would_empty_a_table_need_a_yes(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many(FILES)
     lake.ingest("things")
@@ -88,6 +89,7 @@ def test_replay_re_ingests_objects_with_events_since_then(lake: FolderLake, spar
     assert "edited behind our back" in ids(lake)
 
 
+@pytest.mark.slow
 def test_new_table_may_begin_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
     lake = FolderLake(spark, tmp_path, old={"path": "**/*.json"})
     lake.put_many(FILES[:2])

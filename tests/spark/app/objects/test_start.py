@@ -86,6 +86,7 @@ def test_a_table_without_a_commit_begins_elsewhere_once_the_configuration_says_s
     assert ids(lake) == {"old"}
 
 
+@pytest.mark.slow
 def test_what_a_table_skips_is_reported_by_every_command(lake: FolderLake, spark: SparkSession) -> None:
     for is_started in (False, True):
         if is_started:
@@ -118,6 +119,7 @@ def test_a_replay_ingests_older_objects_before_and_after_the_first_run(
     assert verify(lake).ingested == 2
 
 
+@pytest.mark.slow
 def test_changed_rules_load_no_object_from_before_the_start(lake: FolderLake, spark: SparkSession) -> None:
     lake.put("old.txt", '{"id": "old text"}\n')
     restart(lake)

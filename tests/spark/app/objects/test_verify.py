@@ -105,7 +105,7 @@ def test_table_with_only_unusable_objects_is_reported(lake: FolderLake, verify) 
 @pytest.mark.parametrize(
     "has_digests", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["", "older release"]
 )
-@pytest.mark.parametrize("lake", ["mirror", "append"], indirect=True)
+@pytest.mark.parametrize("lake", ["mirror", pytest.param("append", marks=pytest.mark.slow)], indirect=True)
 def test_externally_deleted_rows_are_found_and_restored(
     lake: FolderLake, spark: SparkSession, verify, has_digests: bool
 ) -> None:
@@ -144,6 +144,7 @@ def test_verify_sees_batches_not_yet_in_the_ledger(lake: FolderLake, spark: Spar
     assert report.started_at <= datetime.now(timezone.utc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found_by", [LISTED_EVENT, pytest.param(RETRY_EVENT, marks=pytest.mark.slow)])
 def test_content_whose_first_notification_was_lost_may_be_in_the_table_twice(
     spark: SparkSession, tmp_path: Path, verify, found_by: str

@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[Callable[[Sequence[Change]], bytes], str, dict[str, Any]]
     "dms": (write_dms, ".csv", {"preset": "dms", "sequence": "committed_at"}),
 }
 
-QUICK = ("flat", "debezium")
+QUICK = ("debezium",)
 MORE_SEEDS = range(1, 6)
 
 

@@ -134,6 +134,7 @@ def test_a_changed_key_deletes_the_old_row(spark: SparkSession, tmp_path: Path) 
     assert lake.rows("rows", "id", "text") == [(2, "a")]
 
 
+@pytest.mark.slow
 def test_new_columns_of_rows_become_columns_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_change_lake(spark, tmp_path, DEBEZIUM)
     lake.ingest_each(
@@ -159,6 +160,7 @@ def test_numbers_keep_their_digits(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_row_that_a_transform_leaves_out_is_deleted(spark: SparkSession, tmp_path: Path) -> None:
     sql = "select _headwater_source, id, at, upper(name) as name from input where state = 'open'"
     lake = build_change_lake(spark, tmp_path, FLAT, transform=[{"sql": sql}])
@@ -197,6 +199,7 @@ def test_transforms_that_no_delete_could_follow(
         lake.ingest("rows")
 
 
+@pytest.mark.slow
 def test_checks_do_not_apply_to_deletes(spark: SparkSession, tmp_path: Path) -> None:
     checks = [
         {"not_null": "name", "on_failure": "quarantine"},
@@ -258,7 +261,13 @@ def test_a_sample_shows_rows_not_changes(spark: SparkSession, tmp_path: Path) ->
 KEEP = "select * from input where id < 3"
 
 
-@pytest.mark.parametrize("table", [{}, {"transform": [{"sql": KEEP}]}], ids=["plain", "transform"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"transform": [{"sql": KEEP}]}, id="transform", marks=pytest.mark.slow),
+    ],
+)
 def test_deep_verification_compares_the_changes_of_each_file(
     spark: SparkSession, tmp_path: Path, table: dict[str, Any]
 ) -> None:
@@ -307,6 +316,7 @@ def test_rows_are_not_written_past_the_changes(spark: SparkSession, tmp_path: Pa
         write(lake.settings, "rows", frame, "upsert")
 
 
+@pytest.mark.slow
 def test_a_retry_applies_changes_that_are_known_now(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_change_lake(spark, tmp_path, FLAT)
     lake.ingest_each(

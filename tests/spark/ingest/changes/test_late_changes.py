@@ -48,6 +48,7 @@ def test_a_truncate_deletes_what_is_older_also_if_that_arrives_later(
     assert lake.rows("rows", "id") == []
 
 
+@pytest.mark.slow
 def test_a_change_older_than_forgotten_deletes_goes_to_quarantine(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_change_older_than_forgotten_deletes_goes_to_quarantine(
     assert lake.quarantine("reason", "line") == [("late_change", 1)]
 
 
+@pytest.mark.slow
 def test_existing_rows_never_win_over_changes(spark: SparkSession, tmp_path: Path) -> None:
     changes = {"preset": "dms", "sequence": "at"}
     lake = build_change_lake(spark, tmp_path, changes, path="**/*.json")

@@ -57,7 +57,9 @@ def test_nulls_in_arrays_and_one_field_structs_are_written_and_updated(
     assert [row for row in CHANGED if row in rows] == CHANGED
 
 
-@pytest.mark.parametrize("name", ["mirror", "merge", "append"])
+@pytest.mark.parametrize(
+    "name", ["mirror", *(pytest.param(name, marks=pytest.mark.slow) for name in ("merge", "append"))]
+)
 def test_a_table_of_an_older_release_is_updated_and_rewritten(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:

@@ -10,7 +10,7 @@ from tests.fixtures.written_files import write_7z, write_tar, write_zip
 OPTIONS = {"header": "true", "members": "**/*.csv"}
 
 
-@pytest.mark.parametrize("mode", ["mirror", "append", "merge"])
+@pytest.mark.parametrize("mode", ["mirror", "append", pytest.param("merge", marks=pytest.mark.slow)])
 def test_rows_follow_their_archive(spark, tmp_path, mode):
     keys = {"record_key": "id", "ordering": "n"} if mode == "merge" else {}
     lake = FolderLake(spark, tmp_path, t={"path": "*.csv.zip", "mode": mode, "options": OPTIONS, **keys})

@@ -191,6 +191,7 @@ def test_a_dump_that_is_much_smaller_is_held_back_until_it_is_accepted(
     assert lake.quarantine("key") == []
 
 
+@pytest.mark.slow
 def test_a_dump_that_was_held_back_can_be_given_up(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     put_dump(lake, "2026-11-01", FIRST)
@@ -250,6 +251,7 @@ def test_the_first_dump_and_any_accepted_one_may_be_of_any_size(spark: SparkSess
     assert rows(lake) == {}
 
 
+@pytest.mark.slow
 def test_rows_that_a_damaged_dump_lacks_stay_until_it_is_repaired(
     spark: SparkSession, tmp_path: Path
 ) -> None:

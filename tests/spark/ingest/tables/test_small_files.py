@@ -36,7 +36,13 @@ def list_files(lake: FolderLake) -> dict[str, int]:
     return {group: path.stat().st_size for group, path in newest.items()}
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(
+    params=[
+        "append",
+        "merge",
+        *(pytest.param(m, marks=pytest.mark.slow) for m in ("mirror", "merge_on_read")),
+    ]
+)
 def large(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:
     """A table with one file that is larger than what a small batch rewrites."""
     lake = FolderLake(spark, tmp_path, things={"path": "*.json", **MODES[request.param]})
