@@ -104,6 +104,11 @@ class ObjectStoreConfig:
     external_id: str = ""
     routes: tuple[tuple[str, "ObjectStoreConfig"], ...] = ()
 
+    @property
+    def reads_ahead(self) -> bool:
+        """True if an object is read sooner by the task that has read the one before it."""
+        return self.kind == "kafka" or any(route.reads_ahead for _, route in self.routes)
+
     def choose(self, bucket: str) -> "ObjectStoreConfig":
         """Return the store of a bucket. Raises `ObjectForbiddenError` for one of no source."""
         if self.kind != "routed":

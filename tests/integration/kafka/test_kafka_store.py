@@ -5,7 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headwater.errors import ObjectExpiredError, ObjectForbiddenError, ObjectTooLargeError
+from headwater.errors import (
+    ObjectExpiredError,
+    ObjectForbiddenError,
+    ObjectTooLargeError,
+    ObjectUnavailableError,
+)
 from headwater.sources.kafka.object_store import KafkaObjectStore
 from headwater.sources.kafka.ranges import OffsetRange, Partition
 from headwater.sources.log_records import LogRange, LogRecord
@@ -60,13 +65,14 @@ def test_many_threads_get_their_own_ranges(kafka: Kafka, topic: str) -> None:
 
 def test_a_message_keeps_key_time_and_headers(kafka: Kafka, topic: str) -> None:
     headers: list[tuple[str, str | bytes | None]] = [("a", b"\xff"), ("none", None)]
-    kafka.producer.produce(topic, None, key=b"\x00k", timestamp=1_700_000_000_123, headers=headers)
+    millis = int(time.time()) * 1_000 - 3_600_000 + 123  # the broker removes messages of seven days ago
+    kafka.producer.produce(topic, None, key=b"\x00k", timestamp=millis, headers=headers)
     kafka.producer.flush(30)
     content = open_store(kafka).read(refer(topic, 0, 1))
     assert LogRange.decode(content.data).records == [
-        LogRecord(0, 1_700_000_000_123, b"\x00k", None, (("a", b"\xff"), ("none", None)))
+        LogRecord(0, millis, b"\x00k", None, (("a", b"\xff"), ("none", None)))
     ]
-    assert content.state.last_modified.timestamp() == pytest.approx(1_700_000_000.123)
+    assert content.state.last_modified.timestamp() == pytest.approx(millis / 1_000)
 
 
 def test_aborted_messages_are_left_out_unless_they_are_wanted(kafka: Kafka, topic: str) -> None:
@@ -93,6 +99,15 @@ def test_what_retention_has_removed_is_reported(kafka: Kafka, topic: str) -> Non
     assert [offset for offset, _ in list_values(log)] == [15, 16, 17, 18, 19]
     with pytest.raises(ObjectExpiredError, match="before they were read"):
         store.read(refer(topic, 0, 10))
+
+
+def test_a_range_past_the_end_is_tried_again(kafka: Kafka, topic: str) -> None:
+    kafka.send(topic, "m0")
+    store = open_store(kafka)
+    with pytest.raises(ObjectUnavailableError, match="offset"):
+        store.read(refer(topic, 5, 10))
+    kafka.send(topic, *(f"m{at}" for at in range(1, 10)))
+    assert len(read(store, topic, 5, 10).records) == 5
 
 
 def test_another_topic_of_the_name_and_a_deleted_one_have_other_messages(kafka: Kafka, topic: str) -> None:

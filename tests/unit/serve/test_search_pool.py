@@ -14,7 +14,7 @@ def test_slot_is_released_however_a_call_ends() -> None:
         raise ValueError("broken")
 
     async def ask() -> list[int]:
-        pool, taken = SearchPool(1, 0.05), []
+        pool, taken = SearchPool(1, 0.5), []
         release = threading.Event()
         assert await pool.run(lambda: 7) == 7
         taken.append(pool.taken)

@@ -161,8 +161,12 @@ class ObjectReader:
     def _distribute(self, wanted: pa.Table, work: FetchWork) -> DataFrame:
         frame, cores = load_arrow(self._spark, wanted, _REQUEST_SCHEMA), count_cores(self._spark)
         tasks = work.count_tasks(cores)
-        # createDataFrame already spreads the rows over all cores.
-        return frame.repartition(tasks) if tasks > cores else frame.coalesce(tasks)
+        if tasks <= cores:
+            # createDataFrame already spreads the rows over all cores.
+            return frame.coalesce(tasks)
+        if self._config.store.reads_ahead:
+            return frame.repartitionByRange(tasks, "object_index")
+        return frame.repartition(tasks)
 
 
 def _to_arrow(requests: Sequence[ReadRequest]) -> pa.Table:

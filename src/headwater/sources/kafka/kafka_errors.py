@@ -26,6 +26,8 @@ _ABSENT = frozenset(
     }
 )
 END_OF_PARTITION = KafkaError._PARTITION_EOF
+OUT_OF_RANGE = KafkaError._AUTO_OFFSET_RESET
+"""A consumer is to read an offset that does not exist, and may not choose another one."""
 _WRONG_SETTING = KafkaError._INVALID_ARG
 _DENIED_HINT = (
     "check HEADWATER_KAFKA_USER and HEADWATER_KAFKA_PASSWORD, `source.options` (security.protocol, "

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from heapq import heappop, heappush
 from typing import Any
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from headwater.errors import (
     ObjectExpiredError,
@@ -20,8 +21,8 @@ from headwater.errors import (
     SourceUnavailableError,
 )
 from headwater.sources.kafka.cluster import Cluster, Settings, with_credentials
-from headwater.sources.kafka.kafka_errors import END_OF_PARTITION, LastError, explain
-from headwater.sources.kafka.ranges import OffsetRange, parse_range
+from headwater.sources.kafka.kafka_errors import END_OF_PARTITION, OUT_OF_RANGE, LastError, explain
+from headwater.sources.kafka.ranges import OffsetRange, Partition, parse_range
 from headwater.sources.log_records import LogRange, LogRecord
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState, ObjectStoreConfig
 
@@ -32,8 +33,10 @@ _MOST_AT_A_TIME = 10_000
 _KNOWN_SECONDS = 5.0
 # Each of them reads ahead, of partitions that others may continue.
 _MOST_IDLE = 8
-# librdkafka reads ahead: what a consumer may hold, in kilobytes.
-_READ_AHEAD = "16384"
+# librdkafka reads ahead. What it holds is lost if the next range is elsewhere, so it holds little (in
+# kilobytes). It continues soon after that is taken, and lets no request wait long behind one for messages
+# that do not exist yet (in milliseconds).
+_READ_AHEAD = {"queued.max.messages.kbytes": 4096, "fetch.queue.backoff.ms": 5, "fetch.wait.max.ms": 100}
 _SCHEME = "kafka"
 
 
@@ -48,6 +51,7 @@ class KafkaObjectStore:
         self._lock = threading.Lock()
         self._cluster: Cluster | None = None
         self._idle: list[_Reader] = []
+        self._turns = _Turns()
         self._topics: dict[str, tuple[float, str]] = {}
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
@@ -57,7 +61,7 @@ class KafkaObjectStore:
             raise ObjectForbiddenError(f"{self.uri(ref)} is no range of offsets")
         try:
             topic_id = self._ensure_topic(one, ref)
-            with self._borrow(one, topic_id) as reader:
+            with self._turns.take(one), self._borrow(one, topic_id) as reader:
                 found = reader.read(one, topic_id, max_bytes, self.uri(ref))
         except SourceUnavailableError as error:
             raise ObjectUnavailableError(error.message, hint=error.hint) from error
@@ -120,10 +124,39 @@ class KafkaObjectStore:
             oldest.close()
 
 
+class _Turns:
+    """Lets one thread at a time read a partition, in the order of offsets.
+
+    Threads that read neighbouring ranges at the same time would all receive the same messages ahead.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set[Partition] = set()
+        self._waiting: dict[Partition, list[int]] = {}
+
+    @contextmanager
+    def take(self, one: OffsetRange) -> Iterator[None]:
+        """Wait until no other thread reads the partition, or waits with an earlier range."""
+        with self._changed:
+            waiting = self._waiting.setdefault(one.partition, [])
+            heappush(waiting, one.begin)
+            self._changed.wait_for(lambda: one.partition not in self._busy and waiting[0] == one.begin)
+            heappop(waiting)
+            self._busy.add(one.partition)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy.remove(one.partition)
+                self._changed.notify_all()
+
+
 @dataclass(slots=True)
 class _Collected:
-    """The messages of a range so far."""
+    """The messages of a range so far; those before the offset `available` no longer exist."""
 
+    available: int
     records: list[LogRecord] = field(default_factory=list)
     size: int = 0
 
@@ -147,13 +180,13 @@ class _Reader:
 
     def __init__(self, settings: Settings) -> None:
         self._last_error = LastError()
-        own = {
+        own: dict[str, Any] = {
             # Required by the client; nothing is ever committed.
             "group.id": "headwater-reads",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "error",
-            "queued.max.messages.kbytes": _READ_AHEAD,
+            **_READ_AHEAD,
             "error_cb": self._last_error.note,
         }
         with self._last_error.explained("Kafka consumer"):
@@ -173,34 +206,21 @@ class _Reader:
     def read(self, one: OffsetRange, topic_id: str, limit: int | None, uri: str) -> LogRange:
         """Return the messages of the range. Raises `ObjectError` and `SourceError`."""
         with self._last_error.explained(uri):
-            available = one.begin
             if not self.is_at(one, topic_id):
-                available = self._seek(one, uri)
+                self._go_to(one, one.begin)
             self._place = None
-            found = _Collected()
+            found = _Collected(one.begin)
             self._collect(one, found, limit, uri)
         self._place = (topic_id, one)
-        return LogRange(*one.partition, one.begin, one.end, available, found.records)
+        return LogRange(*one.partition, one.begin, one.end, found.available, found.records)
 
     def close(self) -> None:
         """Close the connections."""
         self._consumer.close()
 
-    def _seek(self, one: OffsetRange, uri: str) -> int:
-        """Go to the begin of the range, or to the first message that still exists; return its offset."""
+    def _go_to(self, one: OffsetRange, offset: int) -> None:
         self._ahead = []
-        first, _ = self._consumer.get_watermark_offsets(
-            TopicPartition(*one.partition), timeout=_PATIENCE_SECONDS, cached=False
-        )
-        if first >= one.end:
-            raise ObjectExpiredError(
-                f"{uri}: Kafka has removed its messages before they were read; the first one left has offset "
-                f"{first}",
-                hint="raise the topic's retention above the time for which a table may be behind",
-            )
-        begin = max(first, one.begin)
-        self._consumer.assign([TopicPartition(*one.partition, begin)])
-        return begin
+        self._consumer.assign([TopicPartition(*one.partition, offset)])
 
     def _collect(self, one: OffsetRange, found: _Collected, limit: int | None, uri: str) -> None:
         """Receive until a message, or the end of the partition, is past the range."""
@@ -210,6 +230,10 @@ class _Reader:
             for at, message in enumerate(received):
                 offset = message.offset()
                 if (error := message.error()) is not None:
+                    if error.code() == OUT_OF_RANGE and not found.records:
+                        found.available = self._find_first(one, error, uri)
+                        self._go_to(one, found.available)
+                        break
                     if error.code() != END_OF_PARTITION:
                         raise explain(error, uri)
                     if offset is not None and offset >= one.end:
@@ -231,6 +255,21 @@ class _Reader:
                     hint="check the brokers; it will be tried again",
                 )
             received = self._consumer.consume(_MOST_AT_A_TIME, timeout=_POLL_SECONDS)
+
+    def _find_first(self, one: OffsetRange, error: KafkaError, uri: str) -> int:
+        """Return the offset of the first message that still exists, where the range has no message left."""
+        first, _ = self._consumer.get_watermark_offsets(
+            TopicPartition(*one.partition), timeout=_PATIENCE_SECONDS, cached=False
+        )
+        if first >= one.end:
+            raise ObjectExpiredError(
+                f"{uri}: Kafka has removed its messages before they were read; the first one left has offset "
+                f"{first}",
+                hint="raise the topic's retention above the time for which a table may be behind",
+            )
+        if first <= one.begin:
+            raise explain(error, uri)  # the range is past the end: a broker has lost messages
+        return first
 
 
 def _to_bytes(value: str | bytes | None) -> bytes | None:
