@@ -247,6 +247,28 @@ def start_jvm(conf: SparkConf) -> None:
         SparkContext(conf=conf, gateway=gateway)
 
 
+class _Resolved:
+    """The members of a Java class, each looked up once; names and threads as in Py4J."""
+
+    def __init__(self, java_class: Any) -> None:
+        self._java_class = java_class
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._java_class, name)
+        setattr(self, name, found)
+        return found
+
+
+def keep_functions(context: SparkContext) -> None:
+    """Look up Spark's functions once in a session.
+
+    PySpark asks the JVM for the class and for its member each time it builds an expression, and the JVM
+    then searches its packages for the class: 0.6 ms instead of 0.1.
+    """
+    java: Any = context._jvm
+    java.functions = _Resolved(java.functions)
+
+
 def is_context_stopped(spark: SparkSession) -> bool:
     """True if the session can run no job any more, such as after its cluster has removed the application."""
     try:

@@ -22,7 +22,7 @@ from headwater.config.settings import Settings
 from headwater.errors import PlatformError
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 from headwater.lake.failures import is_no_space, measure_free
-from headwater.lake.jvm import is_context_stopped, start_jvm
+from headwater.lake.jvm import is_context_stopped, keep_functions, start_jvm
 from headwater.lake.prerequisites.google_credentials import find_google_credentials
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.run_log import describe_run_log, is_in_run_log, note_run_log
@@ -86,6 +86,7 @@ def build_session(settings: Settings, *, java_home: str, log_file: Path) -> Spar
             raise _explain_start_failure(log_file, str(error)) from error
     context: Any = spark.sparkContext
     context.setLogLevel("WARN")
+    keep_functions(context)
     # It prints a traceback when the JVM ends, and whoever notices the end reports it.
     context._accumulatorServer.handle_error = lambda *_: _log.debug("accumulator server", exc_info=True)
     return spark

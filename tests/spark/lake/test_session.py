@@ -2,9 +2,12 @@
 
 import ctypes
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 
@@ -35,3 +38,11 @@ def test_starting_a_session_adds_no_variable_that_threads_may_be_reading(spark: 
     read = ctypes.CDLL(None).getenv
     read.restype = ctypes.c_char_p
     assert read(b"SPARK_BUFFER_SIZE") is read(b"SPARK_AUTH_SOCKET_TIMEOUT") is None
+
+
+def test_functions_are_looked_up_once_and_in_any_thread(spark: SparkSession) -> None:
+    functions: Any = spark.sparkContext._jvm.functions  # type: ignore[union-attr]
+    assert functions.col is functions.col
+    with ThreadPoolExecutor(4) as pool:
+        frames = list(pool.map(lambda n: spark.range(3).select(F.col("id") + F.lit(n)), range(8)))
+    assert [frame.first()[0] for frame in frames] == list(range(8))  # type: ignore[index]
