@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import OWN_FOLDER, list_tables
