@@ -1,5 +1,6 @@
 """Addresses of Azure's storage accounts, and whose credentials access them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,9 @@ https://learn.microsoft.com/azure/storage/common/storage-use-azurite#well-known-
 """
 
 AZURE_SCHEMES = ("abfss://", "abfs://")
+# How the message of Azure's default chain lists what it tried, and what it says of a way that is not set up.
+_CHAIN = "Attempted credentials:"
+_ABSENT = re.compile(r"unavailable|not found|not installed|could not be found|requires the")
 _CLOUD = "core.windows.net"
 _SERVICE_PRINCIPAL = ("AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET")
 _FEDERATED = "AZURE_FEDERATED_TOKEN_FILE"
@@ -67,3 +71,15 @@ def choose_azure_access(account: str, endpoint: str | None, environ: Mapping[str
     if all(environ.get(name) for name in _SERVICE_PRINCIPAL):
         return "service_principal"
     return "workload_identity" if environ.get(_FEDERATED) else "managed_identity"
+
+
+def describe_azure_chain(text: str) -> str:
+    """Return which credentials an error of Azure's default chain refused, and why; empty for another text.
+
+    Those that are not set up are not of interest.
+    """
+    if _CHAIN not in text:
+        return ""
+    tried = [line.strip() for line in text.partition(_CHAIN)[2].splitlines() if line.startswith("\t")]
+    refused = [line for line in tried if not _ABSENT.search(line)]
+    return "; ".join(refused) or "Azure's default chain found none"

@@ -1,5 +1,6 @@
 """Builds access options for readers without a JVM on lakes in object stores, with default credentials."""
 
+import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from headwater.config.azure_account import (
     SAS_VARIABLE,
     AzureAddress,
     choose_azure_access,
+    describe_azure_chain,
     parse_azure_address,
 )
 from headwater.config.environment import read_environment
@@ -102,7 +104,8 @@ def _find_azure_token(address: AzureAddress) -> str:
         return str(chain.get_token(_AZURE_SCOPE).token)
     except ClientAuthenticationError as error:
         raise CredentialsError(
-            f"no usable credentials for the lake in account {address.account}: {error.message}",
+            f"no usable credentials for the lake in account {address.account}: "
+            f"{describe_azure_chain(error.message) or error.message}",
             hint=f"set {KEY_VARIABLE}, run `az login`, or use a managed identity",
         ) from error
 
@@ -112,4 +115,6 @@ def _open_azure_chain() -> "DefaultAzureCredential":
     """Return the chain of this process, which renews its tokens."""
     from azure.identity import DefaultAzureCredential
 
+    # It would also log what the error contains.
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     return DefaultAzureCredential()

@@ -121,7 +121,6 @@ def test_a_killed_run_is_continued(pipeline: AzurePipeline, point: str) -> None:
 
 TIMELINES = {
     "data": "clicks/.hoodie/timeline/",
-    "index": "clicks/.hoodie/metadata/.hoodie/timeline/",
     "events": "_headwater/events/.hoodie/timeline/",
 }
 

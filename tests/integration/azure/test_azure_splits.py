@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.lake.prerequisites.azure_driver import build_azure_settings
 from headwater.sources.object_event import ObjectEvent, build_order_key
 from tests.fixtures.azure import Container, DataLake, RunningAzurite
 from tests.fixtures.end_to_end.azure_pipeline import AzurePipeline
@@ -65,10 +64,7 @@ def build(
 
     def build_lake(**tables: Any) -> AzureLake:
         lake = AzureLake(spark, container, source, tmp_path, **tables)
-        # A run has these from the start; the account of this test started after the session.
-        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-        for name, value in build_azure_settings(lake.settings, {}).items():
-            hadoop.set(name.removeprefix("spark.hadoop."), value)
+        data_lake.connect(spark, lake.settings)
         return lake
 
     spark.conf.set("spark.sql.files.maxPartitionBytes", "65536")
