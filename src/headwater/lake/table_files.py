@@ -136,7 +136,9 @@ def _open_azure(options: Mapping[str, str]) -> "FileSystem":
     """Return an account of Azure with a key or signature, else with the default chain of Azure's client."""
     from pyarrow import fs
 
-    account, signature = options["azure_storage_account_name"], options.get("azure_storage_sas_key")
+    account, signature = options.get("azure_storage_account_name"), options.get("azure_storage_sas_key")
+    if account is None:
+        raise ValueError("it names no account: abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH")
     endpoint = urlsplit(options.get("azure_endpoint", ""))
     start, authority = f"{account}.blob.", endpoint.netloc
     hosts = {"blob_storage_authority": authority, "dfs_storage_authority": authority}

@@ -6,8 +6,9 @@ import pytest
 from pyarrow import fs
 
 from headwater.config.lake_storage import LakeStorageConfig
-from headwater.errors import CredentialsError
+from headwater.errors import CredentialsError, UsageError
 from headwater.lake import storage_options
+from headwater.lake.file_store import FileStore
 from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table_files import open_file_system
 
@@ -53,6 +54,11 @@ def test_another_cloud_is_reached_at_its_hosts(monkeypatch: pytest.MonkeyPatch) 
     assert open_file_system(lake, options)[1] == "lake/bronze"
     assert given["blob_storage_authority"] == ".blob.core.chinacloudapi.cn"
     assert given["dfs_storage_authority"] == ".dfs.core.chinacloudapi.cn"
+
+
+def test_an_address_without_an_account_is_rejected() -> None:
+    with pytest.raises(UsageError, match="it names no account: abfss://CONTAINER@ACCOUNT"):
+        FileStore("abfss://lake/bronze", dict).list_files()
 
 
 def test_without_variables_azures_default_chain_gives_a_token(monkeypatch: pytest.MonkeyPatch) -> None:

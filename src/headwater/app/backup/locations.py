@@ -55,6 +55,9 @@ def _list_sources(settings: Settings) -> Iterator[str]:
     for source in settings.sources:
         if source.type == "local":
             yield _normalize(str(source.path))
+        elif source.type == "azure":
+            # It names the account, too.
+            yield source.address.rstrip("/")
         else:
             scheme = source.address.partition("://")[0]
             yield f"{scheme}://{source.location}/{source.prefix}".rstrip("/")
