@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headwater.config.azure_account import EMULATOR_KEY
 from tests.fixtures.azure import DataLake, RunningAzurite
 from tests.fixtures.end_to_end.azure_pipeline import AzurePipeline
 from tests.fixtures.servers.data_lake.answer import RefusedError
@@ -31,6 +32,8 @@ def build_pipeline(
     found.config["lake"] = data_lake.create_lake()
     found.config["lake_storage"] = {"endpoint": data_lake.endpoint}
     found.write_config()
+    # The driver reads the variable, as it does in Azure.
+    found.environ["AZURE_STORAGE_KEY"] = EMULATOR_KEY
     return found
 
 
@@ -94,7 +97,7 @@ def test_a_wrong_key_is_named(pipeline: AzurePipeline) -> None:
 
 
 def test_credentials_that_the_driver_does_not_support_are_named(pipeline: AzurePipeline) -> None:
-    environ = {**pipeline.environ, "AZURE_STORAGE_SAS_TOKEN": "sv=2024-01-01&sig=x"}
+    environ = {**pipeline.environ, "AZURE_STORAGE_KEY": "", "AZURE_STORAGE_SAS_TOKEN": "sv=2024-01-01&sig=x"}
     doctor = pipeline.start("doctor", environ=environ).finish(120)
     assert "does not support a shared access signature" in " ".join(doctor.stdout.split())
 
