@@ -36,8 +36,9 @@ _PER_REQUEST = 32
 
 def run() -> BenchmarkResult:
     """Events per second against messages per second."""
+    from headwater.config.azure_account import EMULATOR_ACCOUNT
     from headwater.config.source import AzureSourceConfig
-    from headwater.sources.azure.clients import EMULATOR_ACCOUNT, build_queue_client
+    from headwater.sources.azure.clients import build_queue_client
 
     installed = ensure_azurite(find_emulator_folder("azurite"))
     with tempfile.TemporaryDirectory() as name, Azurite("queue", installed, Path(name)) as server:

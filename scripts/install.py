@@ -347,7 +347,7 @@ def ensure_start(stamps: Stamps, java_home: str) -> None:
         return
     say("Preparing quick starts of Spark (once; 310 MB)")
     env = {**os.environ, "JAVA_HOME": java_home}
-    command = [str(VENV / "bin" / "headwater"), "prepare", "--gcs"]
+    command = [str(VENV / "bin" / "headwater"), "prepare", "--gcs", "--azure"]
     code, output = run_step(command, CACHE / "logs" / "prepare.log", str.rstrip, env=env)
     if code != 0:
         say(f"  That failed ({output.strip()[-300:]}); go on: Spark will start more slowly.")

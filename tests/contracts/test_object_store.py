@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from headwater.config.azure_account import EMULATOR_ACCOUNT
 from headwater.errors import (
     ObjectForbiddenError,
     ObjectMissingError,
     ObjectSupersededError,
     ObjectTooLargeError,
 )
-from headwater.sources.azure.clients import EMULATOR_ACCOUNT
 from headwater.sources.local.lister import build_file_etag
 from headwater.sources.memory.object_store import load_memory_store
 from headwater.sources.object_event import is_same_etag

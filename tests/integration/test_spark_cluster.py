@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from headwater.config.environment import find_state_folder
-from headwater.config.settings import LakeStorageConfig
+from headwater.config.lake_storage import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS, REGION
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.snapshot_reader import SnapshotReader

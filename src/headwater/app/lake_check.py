@@ -8,9 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from headwater.config.environment import read_environment
 from headwater.config.settings import Settings
-from headwater.errors import HeadwaterError, LakeNotWritableError
+from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError
 from headwater.lake.layout import OWN_FOLDER
+from headwater.lake.prerequisites.azure_driver import ensure_azure_credentials
 from headwater.sources.finding import SetupFinding, to_finding
 
 LAKE = "lake"
@@ -33,7 +35,11 @@ def check_lake(settings: Settings) -> list[SetupFinding]:
         from headwater.sources.s3.checks.bucket import check_s3_lake
 
         return check_s3_lake(lake, settings.lake_storage)
-    if scheme == "gs":
+    if scheme in ("gs", "abfs", "abfss"):
+        try:
+            ensure_azure_credentials(settings, read_environment())
+        except CredentialsError as error:
+            return [to_finding(LAKE, error)]
         return [_check_in_time(settings)]
     detail = f"only Spark can check whether {scheme}:// is writable"
     return [SetupFinding(LAKE, "warning", detail, "run headwater doctor --spark")]

@@ -1,12 +1,15 @@
 """`headwater prepare`: stores files that halve Spark's start-up time alongside the installation."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_text
 from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.app.machine.preparation import Cloud
 
 MB = 1_000_000
 
@@ -34,6 +37,14 @@ def prepare(
             "and for large objects in splits.",
         ),
     ] = False,
+    needs_azure: Annotated[
+        bool,
+        typer.Option(
+            "--azure",
+            help="Also store Hadoop's driver for Azure: for a lake at abfss://, "
+            "and for large objects in splits.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Download the jars and archive Spark's classes; later starts take half as long.
@@ -54,7 +65,9 @@ def prepare(
                 hint="write, for example, --package org.apache.hudi:hudi-aws-bundle:1.2.0",
             )
     say = (lambda _: None) if as_json else render_text
-    done = prepare_machine(read_environment(), say, packages or (), needs_gcs=needs_gcs)
+    wanted: dict[Cloud, bool] = {"gcs": needs_gcs, "azure": needs_azure}
+    clouds = [cloud for cloud, is_wanted in wanted.items() if is_wanted]
+    done = prepare_machine(read_environment(), say, packages or (), clouds=clouds)
     if as_json:
         render_json(done)
         return

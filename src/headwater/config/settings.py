@@ -10,6 +10,7 @@ from headwater.config.catalogs import CatalogConfig, OwnTable, iter_catalog_prob
 from headwater.config.file_paths import resolve_path
 from headwater.config.hudi.checking import iter_option_warnings
 from headwater.config.hudi.lock import LockConfig
+from headwater.config.lake_storage import LakeStorageConfig, iter_store_problems
 from headwater.config.lineage import LineageConfig
 from headwater.config.observability import ObservabilityConfig
 from headwater.config.problems.nearest import find_nearest
@@ -47,20 +48,6 @@ def _resolve_lake(lake: str, info: ValidationInfo) -> str:
 TableName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,127}$"), AfterValidator(_check_table_name)]
 
 
-class LakeStorageConfig(Section):
-    """The store of a lake: an S3-compatible one outside AWS, or one with the API of Cloud Storage."""
-
-    endpoint: str | None = Field(
-        None,
-        description="Endpoint of the S3-compatible store, or of a service with the API of Cloud Storage. The "
-        "latter gets no credentials with `http://`.",
-    )
-    region: str | None = Field(None, description="Region of the store.")
-    path_style: bool | None = Field(
-        None, description="Address buckets by path instead of host name. Default: true with an endpoint."
-    )
-
-
 class Settings(Section):
     """headwater.yaml."""
 
@@ -70,11 +57,11 @@ class Settings(Section):
     lake: Annotated[str, AfterValidator(_resolve_lake)] = Field(
         min_length=1,
         examples=["s3a://acme-lake/bronze"],
-        description="Location of the tables: a folder (relative to this file), `s3a://`, `gs://` or any "
-        "Hadoop path.",
+        description="Location of the tables: a folder (relative to this file), `s3a://`, `gs://`, "
+        "`abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH` or any Hadoop path.",
     )
     lake_storage: LakeStorageConfig = Field(
-        LakeStorageConfig(), description="The store of an `s3a://` or `gs://` lake."
+        LakeStorageConfig(), description="The store of an `s3a://`, `gs://` or `abfss://` lake."
     )
     lock: LockConfig | None = Field(
         None,
@@ -276,40 +263,11 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
-    def _check_cloud_storage(self) -> "Settings":
-        if not self.lake.startswith("gs://"):
-            self._ensure_one_endpoint()
-            return self
-        store = self.lake_storage
-        text = "applies only to a lake at s3a://; remove it"
-        problems: list[tuple[KeyPath, str]] = [
-            (("lake_storage", key), text)
-            for key in ("region", "path_style")
-            if getattr(store, key) is not None
-        ]
-        for path, source in self.iter_sources():
-            if source.type == "gcs" and source.file_system_scheme and source.endpoint != store.endpoint:
-                text = (
-                    f"{source.endpoint!r} differs from `lake_storage.endpoint`, and Spark has one endpoint "
-                    "for all buckets of Cloud Storage; set the same one, or remove `file_system_scheme` of "
-                    "the source"
-                )
-                problems.append(((*path, "endpoint"), text))
+    def _check_stores(self) -> "Settings":
+        problems = list(iter_store_problems(self.lake, self.lake_storage, list(self.iter_sources())))
         if problems:
             raise SectionError(problems)
         return self
-
-    def _ensure_one_endpoint(self) -> None:
-        """Raise `SectionError` for two buckets of Cloud Storage that Spark reads at different endpoints."""
-        read = [(p, s) for p, s in self.iter_sources() if s.type == "gcs" and s.file_system_scheme]
-        for path, source in read[1:]:
-            if source.endpoint != read[0][1].endpoint:
-                text = (
-                    f"{source.endpoint!r} differs from that of source {read[0][1].name!r}, and Spark has one "
-                    "endpoint for all buckets of Cloud Storage; set the same one, or remove "
-                    "`file_system_scheme` of one of them"
-                )
-                raise SectionError([((*path, "endpoint"), text)])
 
     @model_validator(mode="after")
     def _check_catalogs(self) -> "Settings":

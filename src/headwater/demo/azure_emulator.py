@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from headwater.config.azure_account import EMULATOR_ACCOUNT
 from headwater.demo.server_process import HOST, ServerProcess
 from headwater.errors import PlatformError
-from headwater.sources.azure.clients import EMULATOR_ACCOUNT
 
 PACKAGE = "azurite@3.37.0"
 INSTALL_NODE = "install Node.js, which has npm: https://nodejs.org"

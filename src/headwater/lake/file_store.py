@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from headwater.config.azure_account import AZURE_SCHEMES
 from headwater.errors import LakeError, LakeNotWritableError, UsageError
 from headwater.lake.snapshot_reader import REFUSED, UNREACHABLE, name_credentials, to_uri
-from headwater.lake.table_files import StoredFile, open_file_system
+from headwater.lake.table_files import StoredFile, open_file_system, replace_file
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -20,7 +21,7 @@ _CHUNK_BYTES = 4 << 20
 # Credentials of a role expire, and those that were passed to a file system are never renewed.
 _REOPEN_SECONDS = 600.0
 _DENIED = re.compile(r"(?i)permission denied|read-only file system")
-_NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket")
+_NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|FilesystemNotFound")
 
 
 class FileStore:
@@ -75,13 +76,8 @@ class FileStore:
         system, root = self._open()
         target = self._join(root, path)
         with self.explained(writes=True):
-            # An object is visible when it is complete, a local file while it is written.
-            written = f"{target}.tmp" if self._is_local(system) else target
             self._create_parent(system, target)
-            with system.open_output_stream(written) as file:
-                file.write(content)
-            if written != target:
-                system.move(written, target)
+            replace_file(system, target, content)
 
     def copy(self, path: str, origin: "FileStore", original: str) -> tuple[int, str]:
         """Copy a file of `origin` to `path`; return its size in bytes and its checksum (CRC-32)."""
@@ -150,7 +146,7 @@ class FileStore:
             if writes or _NO_BUCKET.search(str(error)):
                 raise explain_store_failure(self.url, error) from error
             raise
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, ImportError, NotImplementedError) as error:
             raise explain_store_failure(self.url, error) from error
 
 
@@ -165,7 +161,8 @@ def _format_checksum(checksum: int) -> str:
 
 def explain_store_failure(url: str, error: Exception) -> LakeError | UsageError:
     """Build the error for an exception of a file system below `url`."""
-    text = str(error).partition("\n")[0][:300]
+    line = str(error).partition("\n")[0]
+    text = line[:300]
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
         return LakeNotWritableError(
@@ -173,18 +170,24 @@ def explain_store_failure(url: str, error: Exception) -> LakeError | UsageError:
             hint="free space there, or choose another location; then repeat the command: it resumes",
         )
     # Google names the bucket only by the status. Of a file that is read, the caller handles the absence.
-    if _NO_BUCKET.search(text) or "(NOT_FOUND" in text:
-        return LakeError(f"{url}: the bucket does not exist", hint="check the address, or create the bucket")
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or REFUSED.search(text) or _DENIED.search(text):
+    if _NO_BUCKET.search(line) or "(NOT_FOUND" in line:
+        what = "container" if url.startswith(AZURE_SCHEMES) else "bucket"
+        return LakeError(f"{url}: the {what} does not exist", hint=f"check the address, or create the {what}")
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or REFUSED.search(line) or _DENIED.search(line):
         return LakeError(
             f"{url}: access denied: {text}",
             hint=f"check {name_credentials(url)}, the clock, and the permissions to list, read and write "
             "there",
         )
-    if UNREACHABLE.search(text):
+    if UNREACHABLE.search(line):
         return LakeError(
             f"{url}: the store does not answer: {text}",
             hint="check the network, the endpoint and the region; then repeat the command: it resumes",
+        )
+    if isinstance(error, NotImplementedError) and url.startswith(AZURE_SCHEMES):
+        return LakeError(
+            f"{url}: the storage account has no hierarchical namespace",
+            hint="use an account of Data Lake Storage: a lake needs its atomic renames",
         )
     if isinstance(error, OSError):
         return LakeError(f"{url}: {text}", hint="repeat the command: it resumes")

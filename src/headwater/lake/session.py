@@ -23,6 +23,7 @@ from headwater.errors import PlatformError
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
 from headwater.lake.failures import is_no_space, measure_free
 from headwater.lake.jvm import is_context_stopped, keep_functions, start_jvm
+from headwater.lake.prerequisites.azure_driver import build_azure_settings, ensure_azure_credentials
 from headwater.lake.prerequisites.google_credentials import find_google_credentials
 from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.run_log import describe_run_log, is_in_run_log, note_run_log
@@ -49,12 +50,13 @@ _OUT_OF_MEMORY = 52
 def build_session(settings: Settings, *, java_home: str, log_file: Path) -> SparkSession:
     """Build the only SparkSession. The JVM's output goes to `log_file`, not to the terminal.
 
-    Raises `PlatformError` if the jars cannot be downloaded or the JVM does not start.
+    Raises `PlatformError` if the jars cannot be downloaded or the JVM does not start, `CredentialsError` if
+    Spark does not support those of the lake.
     """
     environ = read_environment()
-    start = PreparedStart.find(environ).plan(
-        build_spark_settings(settings), environ, Path(java_home), list_provided(settings)
-    )
+    ensure_azure_credentials(settings, environ)
+    wanted = build_azure_settings(settings, environ) | build_spark_settings(settings)
+    start = PreparedStart.find(environ).plan(wanted, environ, Path(java_home), list_provided(settings))
     conf = SparkConf()
     for name, value in start.settings.items():
         conf.set(name, value)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from hudi import HudiFileSlice, HudiInstant, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 
+from headwater.config.azure_account import AZURE_SCHEMES, parse_azure_address
 from headwater.errors import (
     HeadwaterError,
     InstantUnavailableError,
@@ -55,12 +56,14 @@ _UNSUPPORTED = re.compile(
     r"|partition\.fields` is not present|failed to parse schema from JSON"
 )
 _BLOB_IN_LOG = re.compile(r"column '(\w+)' .*\bblob_storage_type\b.* incompatible", re.DOTALL)
+_EMPTY_COMMIT = re.compile(r"Commit metadata error: .*failed to fill whole buffer", re.DOTALL)
 REFUSED = re.compile(
     r"AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|ACCESS_DENIED"
     r"|Unauthorized|PERMISSION_DENIED|UNAUTHENTICATED"
 )
 UNREACHABLE = re.compile(
-    r"(?i)error sending request|after \d+ retries|could ?n.t connect|NETWORK_CONNECTION|\(UNAVAILABLE"
+    r"(?i)error (while )?sending request|after \d+ retries|could ?n.t (connect|resolve)|NETWORK_CONNECTION"
+    r"|\(UNAVAILABLE"
 )
 
 
@@ -106,7 +109,9 @@ class SnapshotReader:
         """The table in hudi-rs."""
         check_readable(self.path)
         with self.explained():
-            return HudiTableBuilder.from_base_uri(self._uri).with_options(self._options).build()
+            return (
+                HudiTableBuilder.from_base_uri(_find_hudi_uri(self._uri)).with_options(self._options).build()
+            )
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -359,22 +364,40 @@ def explain_read_failure(path: str, text: str) -> LakeError:
             f"{path}: the store does not answer: {first_line}",
             hint="check the network, `lake_storage.endpoint` and `lake_storage.region`",
         )
-    if blob := _BLOB_IN_LOG.search(text):
-        return TableUnsupportedError(
-            f"{path}: blobs of column {blob[1]} are stored in log files, which only Spark can read",
-            hint="Spark can read it; a compaction moves them to base files",
-        )
-    if corruption := explain_corruption(path, text):
-        return corruption
+    for explain in (_explain_empty_commit, _explain_blob, explain_corruption):
+        if error := explain(path, text):
+            return error
     if _UNSUPPORTED.search(text):
         return TableUnsupportedError(f"{path}: {first_line}", hint="Spark can read it")
     return LakeError(f"{path}: {first_line}", hint="`headwater doctor` checks the lake")
+
+
+def _explain_empty_commit(path: str, text: str) -> LakeError | None:
+    # In Azure, a file is visible before its content.
+    if not path.startswith(AZURE_SCHEMES) or not _EMPTY_COMMIT.search(text):
+        return None
+    return LakeError(
+        f"{path}: its newest commit is incomplete: it is being written, or its writer was killed",
+        hint="repeat the command; after a kill, start `headwater run` first, which removes the commit",
+    )
+
+
+def _explain_blob(path: str, text: str) -> TableUnsupportedError | None:
+    blob = _BLOB_IN_LOG.search(text)
+    if blob is None:
+        return None
+    return TableUnsupportedError(
+        f"{path}: blobs of column {blob[1]} are stored in log files, which only Spark can read",
+        hint="Spark can read it; a compaction moves them to base files",
+    )
 
 
 def name_credentials(url: str) -> str:
     """Return where the credentials for a URL come from."""
     if url.startswith("gs://"):
         return "GOOGLE_APPLICATION_CREDENTIALS or `gcloud auth application-default login`"
+    if url.startswith(AZURE_SCHEMES):
+        return "AZURE_STORAGE_KEY or the roles of the identity"
     return "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 
 
@@ -386,6 +409,12 @@ def to_uri(path: str) -> str:
     if not separator:
         return str(Path(path).absolute())
     return f"s3://{rest}" if scheme == "s3a" else path
+
+
+def _find_hudi_uri(uri: str) -> str:
+    """Return the form of `to_uri` that hudi-rs accepts: it knows only the hosts of Azure's public cloud."""
+    address = parse_azure_address(uri)
+    return uri if address is None else f"az://{address.container}{urlsplit(uri).path}"
 
 
 def _find_previous_day(instant: str) -> str:

@@ -81,6 +81,8 @@ def open_file_system(
         return fs.LocalFileSystem(), path
     if url.scheme == "gs":
         return _open_gcs(options), f"{url.netloc}{url.path}"
+    if url.scheme in ("abfs", "abfss"):
+        return _open_azure(options), f"{url.username}{url.path}"
     if url.scheme != "s3":
         system, root = fs.FileSystem.from_uri(path)
         return system, root
@@ -104,6 +106,19 @@ def open_file_system(
     )
 
 
+def replace_file(system: "FileSystem", path: str, content: bytes) -> None:
+    """Write or replace a small file; readers see the previous content or the new one.
+
+    Most object stores show an object when it is complete. A local file is visible while it is written, and
+    pyarrow creates a blob of Azure empty.
+    """
+    written = f"{path}.tmp" if system.type_name in ("local", "abfs") else path
+    with system.open_output_stream(written) as file:
+        file.write(content)
+    if written != path:
+        system.move(written, path)
+
+
 def _open_gcs(options: Mapping[str, str]) -> "FileSystem":
     """Return Cloud Storage with Google's default credentials, which pyarrow finds itself."""
     from pyarrow import fs
@@ -114,4 +129,28 @@ def _open_gcs(options: Mapping[str, str]) -> "FileSystem":
         scheme=endpoint.scheme or None,
         endpoint_override=endpoint.netloc or None,
         retry_time_limit=_GCS_RETRIES,
+    )
+
+
+def _open_azure(options: Mapping[str, str]) -> "FileSystem":
+    """Return an account of Azure with a key or signature, else with the default chain of Azure's client."""
+    from pyarrow import fs
+
+    account, signature = options.get("azure_storage_account_name"), options.get("azure_storage_sas_key")
+    if account is None:
+        raise ValueError("it names no account: abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH")
+    endpoint = urlsplit(options.get("azure_endpoint", ""))
+    start, authority = f"{account}.blob.", endpoint.netloc
+    hosts = {"blob_storage_authority": authority, "dfs_storage_authority": authority}
+    if authority.startswith(start):
+        # Another cloud. An authority without the dot is an emulator's: it has the account in the path.
+        cloud = authority.removeprefix(start)
+        hosts = {"blob_storage_authority": f".blob.{cloud}", "dfs_storage_authority": f".dfs.{cloud}"}
+    schemes = {"blob_storage_scheme": endpoint.scheme, "dfs_storage_scheme": endpoint.scheme}
+    return fs.AzureFileSystem(
+        account_name=account,
+        account_key=options.get("azure_storage_account_key"),
+        # pyarrow appends it to a URL.
+        sas_token=f"?{signature.lstrip('?')}" if signature else None,
+        **(hosts | schemes if authority else {}),
     )

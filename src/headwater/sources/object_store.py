@@ -78,7 +78,8 @@ class ObjectStoreConfig:
     """How to access objects. Times are in seconds. Holds no secrets.
 
     `path_style` None means: with an endpoint, yes. `scheme` is the one in `uri()`; `spark_reads` False means
-    that Spark has no file system for it, so that large objects are read whole. `name` is a storage account,
+    that Spark has no file system for it, so that large objects are read whole. `spark_host` follows the
+    bucket in its address for Spark, such as `@acmelake.dfs.core.windows.net`. `name` is a storage account,
     or identifies a memory store; `client` are settings of the store's client. Objects whose bucket is
     `known_as` in the lake are at `location` now.
     `profile`, `role` and `external_id` say whose credentials a process uses, if not those that it finds.
@@ -91,6 +92,7 @@ class ObjectStoreConfig:
     path_style: bool | None = None
     scheme: str = "s3a"
     spark_reads: bool = True
+    spark_host: str = ""
     name: str = "default"
     known_as: str = ""
     location: str = ""

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from headwater.lake.prerequisites.packages import GCS_PACKAGE
+from headwater.lake.prerequisites.packages import AZURE_PACKAGE, GCS_PACKAGE
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 from tests.fixtures.end_to_end.command import run_command
 
@@ -68,17 +68,19 @@ def test_further_packages_are_stored_with_all_that_they_depend_on(tmp_path):
     assert all((prepared / name_jar(package)).is_file() for package in (storage, logging))
 
 
-def test_googles_connector_is_stored_if_it_is_asked_for(tmp_path):
-    prepared, connector = tmp_path / "prepared", name_jar(GCS_PACKAGE)
+def test_the_drivers_of_other_clouds_are_stored_if_they_are_asked_for(tmp_path):
+    prepared = tmp_path / "prepared"
+    sizes = {name_jar(GCS_PACKAGE): 30_000_000, name_jar(AZURE_PACKAGE): 500_000}
     prepared.mkdir()
     for path in PreparedStart.find({}).folder.iterdir():
-        if path.name != connector:
+        if path.name not in sizes:
             (prepared / path.name).symlink_to(path)
     environ = {**os.environ, "HEADWATER_PREPARED": str(prepared)}
-    done = run_command("prepare", "--gcs", "--json", folder=tmp_path, environ=environ, timeout=300).expect(0)
-    stored = (prepared / connector).stat()
-    assert len(json.loads(done.stdout)["jars"]) == 8
-    assert stored.st_size > 30_000_000
+    words = ("prepare", "--gcs", "--azure", "--json")
+    done = run_command(*words, folder=tmp_path, environ=environ, timeout=300).expect(0)
+    assert len(json.loads(done.stdout)["jars"]) == 9
+    for jar, least in sizes.items():
+        assert (prepared / jar).stat().st_size > least
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

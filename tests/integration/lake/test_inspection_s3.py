@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.config.settings import LakeStorageConfig
+from headwater.config.lake_storage import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError, TableNotFoundError
 from headwater.lake import inspection

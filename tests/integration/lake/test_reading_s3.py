@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from headwater.config.settings import LakeStorageConfig
+from headwater.config.lake_storage import LakeStorageConfig
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import LakeError
 from headwater.lake import TableAddress

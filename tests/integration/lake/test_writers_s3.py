@@ -7,7 +7,8 @@ import boto3
 import pytest
 
 from headwater.app.services.lock_check import check_lock
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.demo.emulator import CREDENTIALS
 from headwater.errors import TableBusyError
 from headwater.lake.storage_options import build_storage_options

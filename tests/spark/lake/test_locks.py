@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from headwater.config.hudi.lock import LockConfig
-from headwater.errors import TableBusyError, WriteConflictError
+from headwater.errors import TableBusyError
 from headwater.lake.options import WriteOptions
 from headwater.lake.table import Table
-from headwater.lake.typed_options.locks import read_session_lock, render_lock, to_session_settings
+from headwater.lake.typed_options.locks import render_lock
 from headwater.lake.typed_options.rendering import render_options
 from tests.fixtures.catalogs.hive_metastore import start_metastore_with_locks
 from tests.fixtures.end_to_end.zookeeper import run_zookeeper
+from tests.fixtures.tables.concurrent_writers import read, write, write_concurrently, write_until_done
 
 pytestmark = pytest.mark.slow
 
@@ -26,28 +27,6 @@ NO_PATIENCE = {
     "hoodie.write.lock.wait_time_ms": "1000",
     "hoodie.write.lock.zookeeper.connection_timeout_ms": "1000",
 }
-
-
-def write(spark, path, rows, lock, **extra):
-    frame = spark.createDataFrame(rows, "id int, n int")
-    rendered = read_session_lock(to_session_settings(lock), "t")
-    options = WriteOptions("t", "upsert", ("id",), extra={**rendered, **extra})
-    Table(spark, path).write(frame, options)
-
-
-def read(spark, path):
-    return {row["id"]: row["n"] for row in Table(spark, path).read().collect()}
-
-
-def write_until_done(spark, path, rows, lock):
-    """How often it was in conflict."""
-    for conflicts in range(20):
-        try:
-            write(spark, path, rows, lock)
-        except WriteConflictError:
-            continue
-        return conflicts
-    raise AssertionError("in conflict twenty times")
 
 
 @contextmanager
@@ -77,17 +56,7 @@ def run_provider(provider, folder):
 def test_two_writers_of_the_same_files_lose_nothing(spark, lake, tmp_path, provider):
     path = f"{lake}/t"
     with run_provider(provider, tmp_path / "server") as (lock, stop):
-        write(spark, path, [(0, 0)], lock)
-        conflicts = written = 0
-        # Two writers need not meet.
-        while not conflicts and written < 40:
-            tasks = [[(n, n), (0, n)] for n in range(written + 1, written + 5)]
-            with ThreadPoolExecutor(2) as pool:
-                conflicts += sum(pool.map(lambda rows: write_until_done(spark, path, rows, lock), tasks))
-            written += len(tasks)
-        assert conflicts > 0
-        found = read(spark, path)
-        assert {n: found[n] for n in range(1, written + 1)} == {n: n for n in range(1, written + 1)}
+        written = write_concurrently(spark, path, lock)
         timeline = Table(spark, path).load_timeline()
         commits = [instant for instant in (*timeline.archived, *timeline.active) if instant.is_commit]
         # The first one has no rows.

@@ -24,16 +24,16 @@ def test_packages_are_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     given: list[Any] = []
 
     def prepare(
-        environ: object, say: object, packages: list[str], *, needs_gcs: bool
+        environ: object, say: object, packages: list[str], *, clouds: list[str]
     ) -> preparation.Preparation:
-        given.append((packages, needs_gcs))
+        given.append((packages, clouds))
         return preparation.Preparation(tmp_path, (), None, None, 0, 0)
 
     monkeypatch.setattr(preparation, "prepare", prepare)
     done = CliRunner().invoke(app, ["prepare", "--package", PACKAGE, "--package", "a:b:1"])
-    assert (done.exit_code, given) == (0, [([PACKAGE, "a:b:1"], False)])
-    assert CliRunner().invoke(app, ["prepare", "--gcs"]).exit_code == 0
-    assert given[1:] == [((), True)]
+    assert (done.exit_code, given) == (0, [([PACKAGE, "a:b:1"], [])])
+    assert CliRunner().invoke(app, ["prepare", "--gcs", "--azure"]).exit_code == 0
+    assert given[1:] == [((), ["gcs", "azure"])]
 
 
 def test_packages_that_need_others_are_rejected_with_their_names() -> None:

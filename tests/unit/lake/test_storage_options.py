@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.config.settings import LakeStorageConfig
+from headwater.config.lake_storage import LakeStorageConfig
 from headwater.lake.storage_options import build_storage_options
 
 VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"

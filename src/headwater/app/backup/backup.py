@@ -15,7 +15,8 @@ from headwater.app.backup.manifest import BackupFile, Manifest, TableBackup
 from headwater.app.backup.order import order_for_copy
 from headwater.app.lake_identity import FORMAT_KEY, ensure_usable_lake, name_sources
 from headwater.app.restore_state import open_lake
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.errors import LakeError, TableNotFoundError, UsageError
 from headwater.lake.damage import CorruptFile, build_corruption_error
 from headwater.lake.file_store import FileStore

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.errors import UsageError
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import OWN_FOLDER, list_tables
@@ -54,6 +55,9 @@ def _list_sources(settings: Settings) -> Iterator[str]:
     for source in settings.sources:
         if source.type == "local":
             yield _normalize(str(source.path))
+        elif source.type == "azure":
+            # It names the account, too.
+            yield source.address.rstrip("/")
         else:
             scheme = source.address.partition("://")[0]
             yield f"{scheme}://{source.location}/{source.prefix}".rstrip("/")

@@ -20,7 +20,8 @@ from headwater.app.restore_state import (
     parse_restore_state,
 )
 from headwater.app.services.writer_lease import hold_for_command
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.errors import LakeError, UsageError
 from headwater.lake.damage import build_corruption_error, check_files
 from headwater.lake.layout import TableAddress, writers_path

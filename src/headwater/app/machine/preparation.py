@@ -7,10 +7,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from headwater.app.application import App
@@ -21,11 +22,26 @@ from headwater.errors import PlatformError
 from headwater.lake.jvm import end_session, read_session_settings
 from headwater.lake.layout import table_path
 from headwater.lake.prerequisites.java import JavaHome, find_java
-from headwater.lake.prerequisites.packages import GCS_PACKAGE, list_packages
+from headwater.lake.prerequisites.packages import FileSystem, list_packages
 from headwater.lake.prerequisites.prepared_start import PreparedStart, name_jar
 from headwater.lake.session import build_session
 from headwater.lake.table import Table
 
+Cloud = Literal["gcs", "azure"]
+
+_FILE_SYSTEMS: Mapping[Cloud, FileSystem] = {"gcs": "gs", "azure": "abfss"}
+# Sources that need these file systems.
+_SOURCES: Mapping[Cloud, Mapping[str, object]] = {
+    "gcs": {"name": "gcs", "type": "gcs", "bucket": "unused", "file_system_scheme": "gs"},
+    "azure": {
+        "name": "azure",
+        "type": "azure",
+        "account": "unused",
+        "container": "unused-too",
+        "file_system_scheme": "abfss",
+        "queue": {"name": "unused"},
+    },
+}
 _ARCHIVES_SINCE = 13
 _BASE_SECONDS = 300
 
@@ -47,23 +63,23 @@ def prepare(
     say: Callable[[str], None] = lambda _: None,
     packages: Sequence[str] = (),
     *,
-    needs_gcs: bool = False,
+    clouds: Collection[Cloud] = (),
 ) -> Preparation:
     """Fetch missing jars, and archive the classes that Spark loads when a pipeline runs.
 
-    `packages` are further Maven coordinates, as in `spark.packages`; `needs_gcs` adds Google's connector for
-    Cloud Storage. Takes about a minute the first time and is immediate afterwards. Calls `say` for each step.
-    Raises `PlatformError` without Java, jars, or write permission for the folder.
+    `packages` are further Maven coordinates, as in `spark.packages`; `clouds` are those whose file system
+    Spark needs, besides S3. Takes about a minute the first time and is immediate afterwards. Calls `say` for
+    each step. Raises `PlatformError` without Java, jars, or write permission for the folder.
     """
     started = time.monotonic()
     java, prepared = find_java(environ), PreparedStart.find(environ)
     archive, reason = prepared.name_archive(java.path), None
-    own = (*list_packages({"s3a"}), *([GCS_PACKAGE] if needs_gcs else []))
+    own = list_packages({"s3a", *(_FILE_SYSTEMS[cloud] for cloud in clouds)})
     with tempfile.TemporaryDirectory(prefix="headwater-prepare-") as scratch, _explained(prepared.folder):
         prepared.folder.mkdir(parents=True, exist_ok=True)
         if any(prepared.find_jar(package) is None for package in own):
-            say(f"Downloading missing jars and copying all jars ({130 if needs_gcs else 90} MB)")
-            _fetch_jars(prepared, java, Path(scratch), own)
+            say(f"Downloading missing jars and copying all jars ({130 if 'gcs' in clouds else 90} MB)")
+            _fetch_jars(prepared, java, Path(scratch), own, clouds)
         if missing := [package for package in packages if prepared.find_jar(package) is None]:
             say(f"Downloading {', '.join(missing)}")
             _fetch_packages(prepared, java, Path(scratch), packages)
@@ -91,9 +107,11 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _fetch_jars(prepared: PreparedStart, java: JavaHome, scratch: Path, own: Sequence[str]) -> None:
+def _fetch_jars(
+    prepared: PreparedStart, java: JavaHome, scratch: Path, own: Sequence[str], clouds: Collection[Cloud]
+) -> None:
     names = {name_jar(package) for package in own}
-    for jar in _resolve(java, scratch, (), needs_gcs=GCS_PACKAGE in own):
+    for jar in _resolve(java, scratch, (), clouds):
         if jar.name in names:
             _take(jar, prepared.folder / jar.name)
 
@@ -117,11 +135,11 @@ def ensure_complete(packages: Sequence[str], jars: Iterable[str]) -> None:
 
 
 def _resolve(
-    java: JavaHome, scratch: Path, packages: Sequence[str], *, needs_gcs: bool = False
+    java: JavaHome, scratch: Path, packages: Sequence[str], clouds: Collection[Cloud] = ()
 ) -> list[Path]:
     """Start a session, and return the jars that Ivy resolved for it."""
-    source = {"type": "gcs", "bucket": "unused", "file_system_scheme": "gs"} if needs_gcs else None
-    settings = _build_settings(scratch, "s3a://unused", packages, source)
+    sources = [_SOURCES[cloud] for cloud in clouds]
+    settings = _build_settings(scratch, "s3a://unused", packages, sources)
     spark = build_session(settings, java_home=str(java.path), log_file=scratch / "fetch.log")
     found = read_session_settings(spark).get("spark.jars", "")
     end_session(spark)
@@ -194,12 +212,12 @@ def _put(source: Path, name: str, number: int) -> None:
 
 
 def _build_settings(
-    scratch: Path, lake: str, packages: Sequence[str] = (), source: Mapping[str, str] | None = None
+    scratch: Path, lake: str, packages: Sequence[str] = (), sources: Sequence[Mapping[str, object]] = ()
 ) -> Settings:
     (scratch / "source").mkdir(exist_ok=True)
     return Settings.model_validate(
         {
-            "source": source or {"type": "local", "path": str(scratch / "source")},
+            "source": list(sources) or {"type": "local", "path": str(scratch / "source")},
             "lake": lake,
             "tables": {
                 "rows": {"path": "rows/*.json", "mode": "mirror"},

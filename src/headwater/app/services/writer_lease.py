@@ -1,7 +1,7 @@
 """Leases that decide which processes may write the tables of a lake concurrently."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING
@@ -10,9 +10,11 @@ import structlog
 
 from headwater.app.roles import RECONCILES, Roles
 from headwater.config.settings import Settings
+from headwater.lake.file_store import explain_store_failure
 from headwater.lake.layout import list_tables
 from headwater.lake.storage_options import build_storage_options
 from headwater.lake.writers.lease import Lease, Role
+from headwater.lake.writers.unfilled_files import remove_unfilled
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from headwater.observability.part_board import PartBoard
 from headwater.observability.part_state import LEASE
@@ -67,7 +69,7 @@ def hold_for_run(
         part.fail("the lease expired, and another process may have taken over", "lost")
         stop.set()
 
-    with _build(settings, intent, end_run).entered(Patience(waits, _log_waiting), stop) as lease:
+    with _entered(settings, intent, Patience(waits, _log_waiting), end_run, stop) as lease:
         part.note("up")
         board.subscribe(lease.note_part)
         yield lease
@@ -78,7 +80,7 @@ def hold_for_reconcile(settings: Settings, stop: threading.Event, *, patience: f
     """Hold the lease of the one process that reconciles and cleans; others wait for `patience` seconds, or
     until `stop` is set. Raises `TableBusyError`."""
     intent = Intent("run", "run --only capture (reconcile)", RECONCILES, is_locked=is_locked(settings))
-    with _build(settings, intent, stop.set).entered(Patience(patience), stop):
+    with _entered(settings, intent, Patience(patience), stop.set, stop):
         yield
 
 
@@ -86,7 +88,7 @@ def hold_for_reconcile(settings: Settings, stop: threading.Event, *, patience: f
 def hold_for_creation(settings: Settings) -> Iterator[None]:
     """Hold the lease under which a process creates tables that it shares. Raises `TableBusyError`."""
     intent = Intent("run", "run (creating shared tables)", ("creation",), is_locked=True)
-    with _build(settings, intent).entered(Patience(_CREATION_PATIENCE)):
+    with _entered(settings, intent, Patience(_CREATION_PATIENCE)):
         yield
 
 
@@ -97,7 +99,7 @@ def hold_for_command(
     """Hold the lease of a command: no `run`, and no command with the same writes, is active. This holds for
     any lock: the events table has one writer. Raises `TableBusyError`."""
     intent = _build_intent(settings, command)
-    with _build(settings, intent, on_lost).entered(Patience()) as lease:
+    with _entered(settings, intent, Patience(), on_lost) as lease:
         yield lease
         lease.check()
 
@@ -107,7 +109,7 @@ def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) ->
     """Hold the lease of a table service: no conflicting writer is active. Raises `TableBusyError`."""
     alone = any(is_alone(command, settings.tables.get(name)) for name in tables)
     intent = Intent("service", command, tuple(tables), alone, is_locked(settings))
-    with _build(settings, intent).entered(Patience()) as lease:
+    with _entered(settings, intent, Patience()) as lease:
         yield lease
 
 
@@ -137,9 +139,30 @@ def _build_run_intent(settings: Settings, roles: Roles) -> Intent:
     return Intent(role, roles.describe(), written, is_locked=is_locked(settings), shared=shared)
 
 
-def _build(settings: Settings, intent: Intent, on_lost: Callable[[], None] = lambda: None) -> WriterLease:
+@contextmanager
+def _entered(
+    settings: Settings,
+    intent: Intent,
+    patience: Patience,
+    on_lost: Callable[[], None] = lambda: None,
+    stop: threading.Event | None = None,
+) -> Iterator[WriterLease]:
+    """Hold a lease, in a lake without what a killed writer left unfinished."""
     options = build_storage_options(settings.lake, settings.lake_storage)
-    return WriterLease(settings.lake, options, intent, on_lost)
+    with WriterLease(settings.lake, options, intent, on_lost).entered(patience, stop) as lease:
+        _remove_unfilled(settings, intent, options)
+        yield lease
+
+
+def _remove_unfilled(settings: Settings, intent: Intent, options: Mapping[str, str]) -> None:
+    paths = list_tables(settings)
+    for name in sorted({*intent.tables, *intent.shared} & paths.keys()):
+        try:
+            removed = remove_unfilled(paths[name], options, may_be_shared=intent.is_locked)
+        except OSError as error:
+            raise explain_store_failure(paths[name], error) from error
+        if removed:
+            log.warning("removed incomplete commits of a killed writer", table=name, files=removed)
 
 
 def _log_waiting(other: Lease | None) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from headwater.config.azure_account import AZURE_SCHEMES
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.catalogs.hive_address import parse_hive_address
 from headwater.config.problems.problem import KeyPath
@@ -38,6 +39,8 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
     for path, source in settings.iter_sources():
         if source.type in _SOURCE_EXTRAS:
             yield Need((*path, "type"), f"type: {source.type}", source.type)
+    if settings.lake.startswith(AZURE_SCHEMES):
+        yield Need(("lake",), f"lake: {settings.lake}", "azure")
     for name, table in settings.object_tables.items():
         extra = _FORMAT_EXTRAS.get(table.effective_format)
         if extra is not None:

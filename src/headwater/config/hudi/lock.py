@@ -51,8 +51,8 @@ class LockConfig(Section):
 
     provider: LockProvider = Field(
         description="`in_process`: threads of one process only. `file_system`: a file in the lake, for a "
-        "folder or HDFS. `zookeeper`, `hive_metastore` and `dynamodb`: a server. `storage`: an object in the "
-        "lake, for S3 and GCS. `storage` and `dynamodb` require an additional jar."
+        "folder, HDFS or Azure. `zookeeper`, `hive_metastore` and `dynamodb`: a server. `storage`: an object "
+        "in the lake, for S3 and GCS. `storage` and `dynamodb` require an additional jar."
     )
     folder: str | None = Field(
         None, description="Folder of the lock files (file_system). Default: each table's `.hoodie`."

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from headwater.config.addresses import check_bucket_name
+from headwater.config.azure_account import find_dfs_host
 from headwater.config.section import Duration, Section
 from headwater.config.source.cleaning import (
     CLEAN_DELAY,
@@ -85,8 +86,8 @@ class AzureSourceConfig(SourceSection):
     )
     file_system_scheme: Literal["abfss"] | None = Field(
         None,
-        description="URL scheme with which Spark reads large objects in splits; requires Hadoop's driver for "
-        "Azure in the session. Default: large objects are read whole.",
+        description="URL scheme with which Spark reads large objects in splits, through Hadoop's driver for "
+        "Azure, which headwater adds to the session. Default: large objects are read whole.",
     )
     queue: StorageQueueConfig = Field(description="The queue with the container's events.")
     clean_source: CleanAction = Field("off", description=CLEAN_SOURCE)
@@ -112,7 +113,17 @@ class AzureSourceConfig(SourceSection):
     @property
     def address(self) -> str:
         """Return the URL of the source."""
-        return f"abfss://{self.container}@{self.account}.dfs.core.windows.net/{self.prefix}"
+        return f"abfss://{self.container}@{self.dfs_host}/{self.prefix}"
+
+    @property
+    def dfs_host(self) -> str:
+        """Return the host of the account for Data Lake Storage, with which Spark reads it."""
+        return find_dfs_host(self.account, self.endpoint)
+
+    @property
+    def dfs_endpoint(self) -> str | None:
+        """Return the endpoint of an emulator, which serves Data Lake Storage, too; None for Azure."""
+        return self.endpoint if self.endpoint and self.endpoint.endswith(f"/{self.account}") else None
 
     @property
     def notified_by(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from headwater.config.hudi.lock import LockConfig
 from headwater.config.table.fields import TableFields
 
-_OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs"})
+_OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "wasb", "wasbs"})
 _STORAGE_JARS = {
     "s3": "hudi-aws-bundle",
     "s3a": "hudi-aws-bundle",

@@ -11,11 +11,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.config.azure_account import EMULATOR_ACCOUNT
 from headwater.config.source import AzureSourceConfig
 from headwater.demo.azure_emulator import Azurite
 from headwater.errors import SourceError
 from headwater.sources.azure.azure_errors import asking
-from headwater.sources.azure.clients import EMULATOR_ACCOUNT, build_blob_client, build_queue_client
+from headwater.sources.azure.clients import build_blob_client, build_queue_client
 from headwater.sources.subject import Subject
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from headwater.ingest.formats.json_values import COMMENT, LONE_SURROGATE
 from headwater.ingest.formats.markers import KEPT_CHARS, MALFORMED, OVERSIZE, UNDECODABLE
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.text_lines import JAVA_BLANKS
-from headwater.ingest.lineage import build_uri
 from headwater.ingest.reading.failures import explain_read_failure
 from headwater.ingest.reading.object_reader import ReaderConfig
 from headwater.ingest.reading.resolution import ReadRequest
@@ -326,9 +325,8 @@ class SplitScan:
         bucket = store.locate(ref.bucket)
         if ref.provider == "local":
             return "file:" + str(Path(bucket) / ref.key)
-        return build_uri(ref.provider, bucket, ref.key).replace(
-            "s3://", f"{store.choose(ref.bucket).scheme}://", 1
-        )
+        chosen = store.choose(ref.bucket)
+        return f"{chosen.scheme}://{bucket}{chosen.spark_host}/{ref.key}"
 
 
 def replace_undecodable(text: Column) -> Column:

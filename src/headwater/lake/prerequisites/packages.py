@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-FileSystem = Literal["s3a", "gs"]
+FileSystem = Literal["s3a", "gs", "abfss"]
 """A file system that Spark has only with further jars."""
 
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -66,6 +66,22 @@ GCS_EXCLUDES = (
 )
 """All other dependencies of `GCS_PACKAGE`: the connector needs none of them."""
 
+AZURE_PACKAGE = "org.apache.hadoop:hadoop-azure:3.3.4"
+"""Must match PySpark's Hadoop."""
+
+AZURE_EXCLUDES = (
+    "com.microsoft.azure:azure-storage",
+    "com.microsoft.azure:azure-keyvault-core",
+    "com.google.guava:guava",
+    "org.apache.hadoop.thirdparty:hadoop-shaded-guava",
+    "org.apache.httpcomponents:httpclient",
+    "org.codehaus.jackson:jackson-core-asl",
+    "org.codehaus.jackson:jackson-mapper-asl",
+    "org.eclipse.jetty:jetty-util-ajax",
+    "org.wildfly.openssl:wildfly-openssl",
+)
+"""Excluded, because PySpark includes them, or only the older driver (`wasb`) needs them."""
+
 _NEEDED_JARS: Mapping[str, str] = {GCS_PACKAGE: GCS_CONNECTOR}
 
 
@@ -77,16 +93,18 @@ def list_packages(file_systems: Collection[FileSystem]) -> tuple[str, ...]:
     """
     s3a = S3A_PACKAGES if "s3a" in file_systems else ()
     gcs = (GCS_PACKAGE,) if "gs" in file_systems else ()
-    return (HUDI_BUNDLE, *s3a, *gcs)
+    azure = (AZURE_PACKAGE,) if "abfss" in file_systems else ()
+    return (HUDI_BUNDLE, *s3a, *gcs, *azure)
 
 
 def list_excludes(file_systems: Collection[FileSystem]) -> tuple[str, ...]:
     """Return `group:artifact` of the dependencies that a session must not load."""
     s3a = S3A_EXCLUDES if "s3a" in file_systems else ()
     gcs = GCS_EXCLUDES if "gs" in file_systems else ()
+    azure = AZURE_EXCLUDES if "abfss" in file_systems else ()
     # An exclude also removes a package that is needed itself, such as hadoop-aws.
     needed = {package.rpartition(":")[0] for package in list_packages(file_systems)}
-    return tuple(name for name in dict.fromkeys((*s3a, *gcs)) if name not in needed)
+    return tuple(name for name in dict.fromkeys((*s3a, *gcs, *azure)) if name not in needed)
 
 
 def find_needed_jar(package: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from headwater.config.azure_account import AZURE_SCHEMES
 from headwater.config.settings import Settings
 from headwater.config.spark import PoolConfig, SparkConfig
 from headwater.lake.allocator import ARENAS, ARENAS_VARIABLE
@@ -124,6 +125,10 @@ def list_file_systems(settings: Settings) -> frozenset[FileSystem]:
         source.type == "gcs" and source.file_system_scheme for source in settings.sources
     ):
         found.add("gs")
+    if settings.lake.startswith(AZURE_SCHEMES) or any(
+        source.type == "azure" and source.file_system_scheme for source in settings.sources
+    ):
+        found.add("abfss")
     return frozenset(found)
 
 

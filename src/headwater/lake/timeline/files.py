@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from headwater.config.azure_account import AZURE_SCHEMES
 from headwater.errors import LakeError
 from headwater.lake.options import TABLE_METADATA_FOLDER
 from headwater.lake.properties import TableProperties
@@ -19,7 +20,7 @@ from headwater.lake.timeline.file_layout import (
     parse_manifest,
     select_files,
 )
-from headwater.lake.timeline.instants import Instant, build_instants
+from headwater.lake.timeline.instants import Instant, build_instants, is_unfilled
 from headwater.lake.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class FileReader:
     def list_active(self) -> list[Instant]:
         """See `TimelineReader.list_active`."""
         sizes = self._files.list_sizes(self._folder)
+        if self._path.startswith(AZURE_SCHEMES):
+            sizes = {name: size for name, size in sizes.items() if not is_unfilled(name, size)}
         found = build_instants(StoredFile(f"{self._folder}/{name}", size) for name, size in sizes.items())
         known = self._known
         return [i for i in found if known is None or not i.is_commit or i.requested in known]

@@ -23,6 +23,8 @@ _FILE = re.compile(
     rf"(?P<requested>\d{{14,17}})(?:_(?P<completed>\d{{14,17}})\.(?P<done>{_ACTIONS})"
     rf"|(?:\.(?P<begun>{_ACTIONS}))?\.(?P<state>requested|inflight))"
 )
+_PLANS = frozenset({("compaction", "requested"), ("logcompaction", "requested")})
+"""Hudi removes empty plans of cleans and rollbacks itself."""
 _STATES: tuple[State, ...] = ("requested", "inflight", "completed")
 
 
@@ -94,6 +96,15 @@ def parse_instant_name(name: str) -> tuple[str, str, str, State] | None:
     # The inflight file of a commit has no action in its name.
     state: State = "requested" if found["state"] == "requested" else "inflight"
     return found["requested"], "", found["begun"] or "commit", state
+
+
+def is_unfilled(name: str, size: int) -> bool:
+    """True for a file that must have content and has none: it is being written, or its writer was killed.
+
+    Such files exist only in Azure, where a file is visible before its content.
+    """
+    parsed = parse_instant_name(name)
+    return parsed is not None and not size and (parsed[3] == "completed" or parsed[2:] in _PLANS)
 
 
 def build_instants(files: Iterable[StoredFile]) -> list[Instant]:

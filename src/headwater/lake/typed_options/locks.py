@@ -10,6 +10,7 @@ _SESSION_PREFIX = "spark."
 _MODE = "hoodie.write.concurrency.mode"
 _POLICY = "hoodie.clean.failed.writes.policy"
 _OLDER_POLICY = "hoodie.cleaner.policy.failed.writes"
+_ATOMIC_CREATION = "hoodie.fs.atomic_creation.support"
 _FOLDER = f"{_LOCK}.filesystem.path"
 _HIVE_DATABASE = f"{_LOCK}.hivemetastore.database"
 _PAUSE_MS = 1_000
@@ -35,6 +36,8 @@ def _render_provider(lock: LockConfig) -> dict[str, str]:
     given: dict[str, str | None] = {}
     if lock.provider == "file_system":
         given = {_FOLDER: lock.folder, f"{_LOCK}.filesystem.expire": str(lock.expire_minutes)}
+        # Azure rejects the creation of a file that exists, which Hudi does not know.
+        given[_ATOMIC_CREATION] = "abfs,abfss"
     elif lock.provider == "zookeeper":
         port = str(lock.list_servers()[0][1])
         zookeeper = f"{_LOCK}.zookeeper"
@@ -62,7 +65,7 @@ def read_session_lock(settings: Mapping[str, str], table: str) -> dict[str, str]
     options = {
         key[start:]: value
         for key, value in settings.items()
-        if key.startswith(f"{_SESSION_PREFIX}hoodie.write.") or key == f"{_SESSION_PREFIX}{_POLICY}"
+        if key.startswith(f"{_SESSION_PREFIX}hoodie.write.") or key[start:] in (_POLICY, _ATOMIC_CREATION)
     }
     # Each table has its own lock. Other providers derive its name from the table themselves.
     if _FOLDER in options:

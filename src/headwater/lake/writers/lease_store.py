@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 from headwater.lake.layout import writers_path
 from headwater.lake.snapshot_reader import to_uri
-from headwater.lake.table_files import open_file_system
+from headwater.lake.table_files import open_file_system, replace_file
 from headwater.lake.writers.lease import Lease, is_alive, parse_lease
 from headwater.lake.writers.process import find_process_scope
 
@@ -20,15 +20,9 @@ class LeaseStore:
 
     def write(self, lease: Lease) -> None:
         """Write or renew a lease. A reader sees the previous content or the new one."""
-        path = self._path(lease.token)
-        # An object store shows an object when it is complete; a local file is visible while it is written.
-        written = f"{path}.tmp" if self._is_local else path
         if self._is_local:
             self._system.create_dir(self._root, recursive=True)
-        with self._system.open_output_stream(written) as file:
-            file.write(lease.to_bytes())
-        if written != path:
-            self._system.move(written, path)
+        replace_file(self._system, self._path(lease.token), lease.to_bytes())
 
     def has(self, token: str) -> bool:
         """True if the lease still exists."""

@@ -1,11 +1,11 @@
 """Code shared by all clients of Azure; the only module that knows their errors."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from azure.core import exceptions as core
 
+from headwater.config.azure_account import describe_azure_chain
 from headwater.errors import CredentialsError, SourceError, SourceUnavailableError
 from headwater.sources.subject import Subject
 
@@ -14,9 +14,6 @@ AzureError = core.AzureError
 NO_CREDENTIALS_HINT = (
     "set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, run `az login`, or use a managed identity"
 )
-# How the message of Azure's default chain lists what it tried, and what it says of a way that is not set up.
-_CHAIN = "Attempted credentials:"
-_ABSENT = re.compile(r"unavailable|not found|not installed|could not be found|requires the")
 _BUSY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 # `AuthenticationFailed` has status 403, too: a wrong key, or a clock that is off.
 _REJECTED = frozenset({"AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation"})
@@ -82,17 +79,10 @@ def explain_azure_failure(
 def describe(error: Exception) -> str:
     """Return the service's code and message on one line, without request ids and times."""
     text = str(getattr(error, "message", None) or error)
-    if _CHAIN in text:
-        return _describe_chain(text)
+    if chain := describe_azure_chain(text):
+        return chain
     # The service's message ends with lines for its support.
     first = text.replace("\r", "").partition("\nRequestId:")[0].partition("\nErrorCode:")[0]
     words = " ".join(first.split()) or type(error).__name__
     code = read_code(error)
     return f"{code}: {words}" if code and code not in words else words
-
-
-def _describe_chain(text: str) -> str:
-    """Return which credentials were refused, and why. Those that are not set up are not of interest."""
-    tried = [line.strip() for line in text.partition(_CHAIN)[2].splitlines() if line.startswith("\t")]
-    refused = [line for line in tried if not _ABSENT.search(line)]
-    return "; ".join(refused) or "Azure's default chain found none"

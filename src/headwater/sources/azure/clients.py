@@ -9,6 +9,12 @@ from azure.storage.blob import BlobServiceClient, LinearRetry
 from azure.storage.queue import LinearRetry as QueueRetry
 from azure.storage.queue import QueueClient
 
+from headwater.config.azure_account import (
+    EMULATOR_KEY,
+    KEY_VARIABLE,
+    SAS_VARIABLE,
+    choose_azure_access,
+)
 from headwater.config.environment import read_environment
 
 if TYPE_CHECKING:
@@ -17,13 +23,6 @@ if TYPE_CHECKING:
 # That no credential was found is an error of headwater's, and repeated by its retries.
 logging.getLogger("azure.identity").setLevel(logging.ERROR)
 
-KEY_VARIABLE = "AZURE_STORAGE_KEY"
-SAS_VARIABLE = "AZURE_STORAGE_SAS_TOKEN"
-"""Variables that Azure's own command reads, too."""
-EMULATOR_ACCOUNT = "devstoreaccount1"
-# Published: every emulator has this account.
-# https://learn.microsoft.com/azure/storage/common/storage-use-azurite#well-known-storage-account-and-key
-_EMULATOR_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 # Larger reads take further requests.
 _READ_BYTES = 8 * 1024**2
 
@@ -36,12 +35,11 @@ def find_credential(account: str, endpoint: str | None) -> "AzureCredential":
     Opens no connection: that the chain finds nothing is an error of the first request.
     """
     environ = read_environment()
-    if key := environ.get(KEY_VARIABLE):
-        return AzureNamedKeyCredential(account, key)
-    if token := environ.get(SAS_VARIABLE):
-        return AzureSasCredential(token)
-    if account == EMULATOR_ACCOUNT and endpoint is not None and endpoint.startswith("http://"):
-        return AzureNamedKeyCredential(account, _EMULATOR_KEY)
+    access = choose_azure_access(account, endpoint, environ)
+    if access == "shared_access_signature":
+        return AzureSasCredential(environ[SAS_VARIABLE])
+    if access in ("key", "emulator"):
+        return AzureNamedKeyCredential(account, environ.get(KEY_VARIABLE) or EMULATOR_KEY)
     return DefaultAzureCredential()
 
 

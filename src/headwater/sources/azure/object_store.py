@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from azure.core import MatchConditions
 from azure.core import exceptions as core
 
+from headwater.config.azure_account import find_dfs_host
 from headwater.errors import (
     CredentialsError,
     ObjectForbiddenError,
@@ -39,8 +40,9 @@ _DOTS = frozenset({".", ".."})
 class AzureObjectStore:
     """Reads the current blob, if it still has the etag that is named. Versions are not read."""
 
-    def __init__(self, client: "BlobServiceClient") -> None:
+    def __init__(self, client: "BlobServiceClient", host: str) -> None:
         self._client = client
+        self._host = host
 
     def read(self, ref: ObjectRef, max_bytes: int | None = None) -> ObjectContent:
         """See `ObjectStore.read`."""
@@ -69,7 +71,7 @@ class AzureObjectStore:
 
     def uri(self, ref: ObjectRef) -> str:
         """Return `abfss://container@account.dfs.core.windows.net/name`."""
-        return f"abfss://{ref.bucket}@{self._client.account_name}.dfs.core.windows.net/{ref.key}"
+        return f"abfss://{ref.bucket}@{self._host}/{ref.key}"
 
     def _open(self, ref: ObjectRef) -> "BlobClient":
         if _DOTS.intersection(ref.key.split("/")):
@@ -132,4 +134,4 @@ def build_azure_store(config: "ObjectStoreConfig") -> AzureObjectStore:
     """Build a store with the credentials of its process. Opens no connection."""
     timeouts = (config.connect_timeout, config.read_timeout)
     client = build_blob_client(config.name, config.endpoint, attempts=config.max_attempts, timeouts=timeouts)
-    return AzureObjectStore(client)
+    return AzureObjectStore(client, find_dfs_host(config.name, config.endpoint))

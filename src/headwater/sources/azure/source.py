@@ -30,6 +30,7 @@ class AzureSource:
             endpoint=self._config.endpoint,
             scheme="abfss",
             spark_reads=self._config.file_system_scheme is not None,
+            spark_host=f"@{self._config.dfs_host}",
             name=self._config.account,
         )
 
@@ -52,7 +53,7 @@ class AzureSource:
         if address.startswith(("https://", "http://")):
             # The host names the account, or an emulator; only the path has to fit.
             address = f"abfs://{unquote(urlsplit(address).path).lstrip('/').removeprefix(f'{account}/')}"
-        buckets = (container, f"{container}@{account}.dfs.core.windows.net")
+        buckets = (container, f"{container}@{self._config.dfs_host}")
         return parse_bucket_address(address, _SCHEMES, buckets, example)
 
     def list_preflight_checks(self, *, captures: bool) -> Sequence[Callable[[], object]]:

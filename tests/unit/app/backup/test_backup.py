@@ -9,11 +9,13 @@ import pytest
 
 from headwater.app.backup.backup import BackupReport, back_up_lake
 from headwater.app.backup.destination import MANIFEST
+from headwater.app.backup.locations import check_destination
 from headwater.app.backup.manifest import format_manifest, parse_manifest
 from headwater.app.backup.restore import RestoreReport, iter_next_steps, restore_lake
 from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.restore_state import RESTORE_FILE, RestoreState, find_restore
 from headwater.config.settings import Settings
+from headwater.config.source import AzureSourceConfig
 from headwater.errors import LakeError, TableDamagedError, UsageError
 from headwater.lake.damage import check_files
 from headwater.lake.file_store import compute_checksum
@@ -178,6 +180,16 @@ def test_locations_that_make_no_sense_are_refused(settings, tmp_path):
     shutil.copytree(lake, tmp_path / "twin")
     with pytest.raises(UsageError, match="holds a backup of another lake"):
         back_up(build_settings(tmp_path / "twin"), tmp_path / "backup")
+
+
+def test_a_backup_inside_a_container_of_the_source_is_refused(tmp_path):
+    source = {"type": "azure", "account": "acme", "container": "landing", "queue": {"name": "events"}}
+    settings = build_settings(tmp_path / "lake").model_copy(
+        update={"source": AzureSourceConfig.model_validate(source)}
+    )
+    with pytest.raises(UsageError, match="is inside the source"):
+        check_destination("abfss://landing@acme.dfs.core.windows.net/backup", settings)
+    check_destination("abfss://landing@other.dfs.core.windows.net/backup", settings)
 
 
 def build_local_source(folder: Path) -> object:

@@ -124,6 +124,7 @@ def test_locks_that_fit_are_taken():
     build(FILES, BUCKETS | {"concurrency": "non_blocking", "services": "semi_async"})
     build(FILES, {"services": "semi_async", "clustering": {"after": 4}, "max_pending_clustering": 2})
     build(FILES | {"folder": "/shared/locks"}, lake="s3a://b/lake")
+    build(FILES, lake="abfss://lake@acme.dfs.core.windows.net/bronze")
     aws = {"packages": "org.apache.hudi:hudi-aws-bundle:1.2.0"}
     build({"provider": "storage"}, lake="s3a://b/lake", spark=aws)
     build({"provider": "dynamodb", "table": "locks", "region": "eu-west-1"}, spark=aws)
@@ -144,6 +145,7 @@ def test_every_writer_of_a_session_with_a_lock_is_given_it():
         "provider": f"{prefix}.FileSystemBasedLockProvider",
         "filesystem.path": "/locks/orders",
         "filesystem.expire": "5",
+        "hoodie.fs.atomic_creation.support": "abfs,abfss",
         "client.num_retries": "360",
         "client.wait_time_ms_between_retry": "1000",
     }

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from headwater.config.settings import LakeStorageConfig, Settings
+from headwater.config.lake_storage import LakeStorageConfig
+from headwater.config.settings import Settings
 from headwater.config.source import GcsSourceConfig
 from headwater.lake.prerequisites.packages import HUDI_BUNDLE
 from headwater.lake.prerequisites.spark_settings import (

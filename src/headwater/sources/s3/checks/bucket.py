@@ -12,7 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headwater.config.settings import LakeStorageConfig
+from headwater.config.lake_storage import LakeStorageConfig
 from headwater.config.source import S3SourceConfig
 from headwater.errors import CredentialsError, HeadwaterError, LakeNotWritableError, SourceError
 from headwater.observability.clock import Clock
