@@ -104,6 +104,7 @@ def test_interrupted_actions_are_pending(load: Load, copy: Callable[[str], Path]
         (INTERRUPTED, "deltacommit", "inflight"), (RESTORED, "clustering", "requested"),
     ]  # fmt: skip
     assert timeline.list_pending("clustering") == (RESTORED,)
+    assert timeline.list_pending_writes() == (INTERRUPTED,)
     assert timeline.commits[-1].requested == "20261121220520956"
 
 

@@ -27,7 +27,7 @@ from headwater.config.source import SourceConfig
 from headwater.config.table import TableConfig
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
-from headwater.ingest.committed_state import resume_progress
+from headwater.ingest.committed_state import check_adopted, resume_progress
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -247,6 +247,14 @@ class App:
 
     def _build_record_source(self, name: str, config: TableConfig) -> RecordSource:
         return RecordSource(self.spark, name, config, self.build_store_config(name))
+
+    def check_adopted(self) -> None:
+        """Raise `TableMismatchError` if a table of HoodieStreamer has to be adopted first.
+
+        Call it before new events are committed, which would be on the wrong side of its checkpoint.
+        """
+        for name, config in self.settings.object_tables.items():
+            check_adopted(name, config, Table(self.spark, table_path(self.settings.lake, name)))
 
     def settle_starts(self, names: Iterable[str]) -> Mapping[str, Position]:
         """Return where those of the tables begin that have `start_from: latest`, decided at the first call.

@@ -261,6 +261,7 @@ class Run:
         spark = app.spark
         self._session_part.note("up")
         check_usable_lake(app.settings, app.events)
+        app.check_adopted()
         if capture:
             ensure_reconciled(app)
         if self._roles.list_shared(app.settings):

@@ -81,7 +81,8 @@ class TableStatus:
     of them, 0 when there is none. For a derived table, `follows` names its sources, and `checkpoint` is when
     the last consumed commit completed, of the source for which that was the earliest. `lag_commits` counts
     the later ones of all sources, which `inputs` lists. `failure` is the current batch error in an active
-    run. `skipped` are events before the checkpoint. `sets` is None for a table without sets of files.
+    run. `skipped` are events before the checkpoint; the pipeline from which the table was adopted has
+    processed those committed up to `adopted_until`. `sets` is None for a table without sets of files.
     """
 
     rows: int
@@ -95,6 +96,7 @@ class TableStatus:
     failure: str = ""
     sets: SetStatus | None = None
     skipped: tuple[SkippedEvents, ...] = ()
+    adopted_until: datetime | None = None
     inputs: tuple[InputLag, ...] = ()
 
 
@@ -250,7 +252,8 @@ class StatusReader:
             last_commit=parse_instant(names[-1].completed) if names else None,
             lag_events=lag.count,
             lag_seconds=lag.seconds,
-            skipped=tuple(map(_to_skipped, progress.skipped)),
+            skipped=tuple(map(_to_skipped, progress.skipped_by_choice)),
+            adopted_until=parse_instant(progress.adopted.completed) if progress.adopted > BEGINNING else None,
             sets=self.read_sets(name),
         )
 

@@ -49,7 +49,7 @@ READ_COLUMNS = tuple(
 _ARROW_SCHEMA = to_arrow_schema(EVENTS_SCHEMA)
 # Spark evaluates a filter of many values for every row; more than this are joined instead.
 _FILTER_LIMIT = 200
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_arrow(batch: Sequence[CapturedEvent]) -> pa.Table:
@@ -108,7 +108,7 @@ def select_windows(events: DataFrame, windows: Collection[int]) -> DataFrame:
     end = F.timestamp_seconds(F.lit((max(windows) + 1) * WINDOW_SECONDS))
     # Without conditions on stored columns, Spark would read every file of the days.
     is_near = F.col("event_time").between(begin, end) | F.col("received_at").between(begin, end)
-    days = {(_EPOCH + timedelta(seconds=window * WINDOW_SECONDS)).date().isoformat() for window in windows}
+    days = {(EPOCH + timedelta(seconds=window * WINDOW_SECONDS)).date().isoformat() for window in windows}
     found = events.where(F.col("event_day").isin(sorted(days)) & is_near).select(build_window(), "event_id")
     if len(windows) <= _FILTER_LIMIT:
         return found.where(F.col("window").isin(list(windows)))
@@ -141,4 +141,4 @@ def to_stored_event(row: Any, completed: str) -> StoredEvent:
 
 
 def _aware(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+    return EPOCH + timedelta(microseconds=micros)

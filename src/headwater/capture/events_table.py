@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from headwater.capture.captured_event import CapturedEvent
 from headwater.capture.division import Division
 from headwater.capture.event_rows import (
+    EPOCH,
     EVENTS_SCHEMA,
     select_history_columns,
     select_read_columns,
@@ -192,13 +193,23 @@ class EventsTable:
         """
         return ((key, parse_instant(newest)) for key, newest in self._iter_newest(ranges, bucket))
 
-    def _iter_newest(self, ranges: Sequence[EventRange], bucket: str) -> Iterator[tuple[str, str]]:
+    def iter_event_times(self, until: Position, bucket: str) -> Iterator[tuple[str, datetime]]:
+        """Yield keys of events up to the offset as `iter_newest_in`, with the time of the newest event."""
+        if until > BEGINNING:
+            time_of_event = F.unix_micros("event_time")
+            for key, newest in self._iter_newest([EventRange(BEGINNING, until)], bucket, time_of_event):
+                yield key, EPOCH + timedelta(microseconds=newest)
+
+    def _iter_newest(
+        self, ranges: Sequence[EventRange], bucket: str, time_of: Column | None = None
+    ) -> Iterator[tuple[str, Any]]:
         if not ranges or self._is_empty():
             return
         is_within = reduce(or_, map(self._is_in, ranges))
+        newest = F.max(F.col("_hoodie_commit_time") if time_of is None else time_of).alias("newest")
         with explained_lake(self._table.path):
             events = self._table.read().where((F.col("bucket") == bucket) & is_within)
-            found = events.groupBy("key").agg(F.max("_hoodie_commit_time").alias("newest")).orderBy("key")
+            found = events.groupBy("key").agg(newest).orderBy("key")
             for row in found.toLocalIterator(prefetchPartitions=True):
                 yield row["key"], row["newest"]
 
@@ -260,6 +271,10 @@ class EventsTable:
         """Return the offset after every event committed so far."""
         newest = self._tail.find_newest()
         return Position(newest.completed) if newest else BEGINNING
+
+    def find_completed(self, requested: str, batch_index: int) -> Position:
+        """Return the offset after an event of the commit requested at that time."""
+        return Position(self._table.load_timeline().find_completions({requested})[requested], batch_index)
 
     def find_settled(self, now: datetime) -> str:
         """Return a requested time up to which no further commit can appear.

@@ -84,6 +84,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.clean_source",
             "Tag, move or delete objects that all of their tables have ingested; rows stay.",
         ),
+        "adopt": (
+            "lake.adopt",
+            "Continue existing tables of HoodieStreamer from their checkpoints, without re-reading objects.",
+        ),
         "backup": (
             "lake.backup",
             "Copy all tables to another location as one consistent set, also while a run is active.",

@@ -74,6 +74,8 @@ def render_status(found: "Status") -> None:
         missing = [found.source for found in table.inputs if not found.has_commits]
         if len(table.inputs) > 1 and missing:
             render_text(f"waiting     {name}: {', '.join(missing)} has no commit yet")
+        if table.adopted_until:
+            render_text(f"adopted     {name}: events committed up to {_format_time(table.adopted_until)}")
         for skipped in table.skipped:
             since = f"from {_format_time(skipped.after)} to" if skipped.after else "up to"
             render_text(f"skipped     {name}: events committed {since} {_format_time(skipped.until)}")

@@ -22,6 +22,7 @@ from headwater.ingest.evolution.schema_history import (
 )
 from headwater.ingest.planning.outcome import CHECKPOINT, FOLLOWED
 from headwater.ingest.planning.progress import (
+    ADOPTED,
     SKIPPED,
     Progress,
     Start,
@@ -30,6 +31,7 @@ from headwater.ingest.planning.progress import (
     parse_skipped,
 )
 from headwater.ingest.sets.progress import SETS_KEY, SetProgress, parse_set_progress
+from headwater.lake.migration.streamer_commits import find_streamer_checkpoint
 from headwater.lake.options import COMMIT_METADATA_PREFIX
 from headwater.lake.table import Table
 
@@ -38,10 +40,10 @@ from headwater.lake.table import Table
 class CommittedState:
     """The state committed together with the rows; a restart uses no other.
 
-    `skipped` as in `Progress`. `history` are the versions of the schema; `rescued_column` is the name of the
-    table's column for values without a column, if it ever had one. `buckets` is the rule by which the index
-    computes the file of a key, if it does: Hudi does not store the rule, and does not find rows written by
-    another one.
+    `skipped` and `adopted` as in `Progress`. `history` are the versions of the schema; `rescued_column` is
+    the name of the table's column for values without a column, if it ever had one. `buckets` is the rule by
+    which the index computes the file of a key, if it does: Hudi does not store the rule, and does not find
+    rows written by another one.
 
     In a table of changes, `change_order` names the fields that order them, and `change_shape` are the types
     of their values: see `ChangeRules` and `build_shape`. In a table of sets of files, `sets` says which are
@@ -58,10 +60,13 @@ class CommittedState:
     change_shape: str = ""
     sets: SetProgress = field(default_factory=SetProgress)
     skipped: tuple[EventRange, ...] = ()
+    adopted: Position = BEGINNING
 
     def to_metadata(self) -> dict[str, str]:
         """Return the commit metadata, with keys without the prefix."""
         metadata = {CHECKPOINT: self.checkpoint.to_text(), SKIPPED: format_skipped(self.skipped)}
+        if self.adopted > BEGINNING:
+            metadata[ADOPTED] = self.adopted.to_text()
         if self.schema is not None:
             metadata["schema"] = self.schema.json()
         if self.rules:
@@ -99,6 +104,7 @@ def parse_committed_state(metadata: Mapping[str, str] | None) -> CommittedState:
             change_shape=metadata.get("change_shape", ""),
             sets=parse_set_progress(metadata.get(SETS_KEY, "")),
             skipped=parse_skipped(metadata.get(SKIPPED, "[]")),
+            adopted=Position.parse(metadata[ADOPTED]) if ADOPTED in metadata else BEGINNING,
         )
 
 
@@ -145,6 +151,19 @@ def load_metadata(name: str, table: Table) -> Mapping[str, str] | None:
     return found
 
 
+def check_adopted(name: str, config: TableConfig, table: Table) -> None:
+    """Raise `TableMismatchError` for a table of HoodieStreamer, whose objects a run would ingest again."""
+    timeline = table.load_timeline()
+    if config.start_from is not None or not timeline.exists():
+        return
+    if timeline.find_metadata(CHECKPOINT) is None and find_streamer_checkpoint(timeline) is not None:
+        raise TableMismatchError(
+            f"table {name}: HoodieStreamer wrote the existing table, and headwater has no checkpoint in it",
+            hint=f"to continue after its checkpoint, run `headwater adopt {name}`; to ingest events from a "
+            f"time on, set `tables.{name}.start_from`",
+        )
+
+
 def load_set_progress(table: Table) -> SetProgress:
     """Return the sets of files that a table has applied, and those that are open. Raises `LakeError`."""
     timeline = table.load_timeline()
@@ -186,6 +205,7 @@ def begin_with(table: Table, config: TableConfig, progress: Progress) -> Committ
     return CommittedState(
         checkpoint=progress.checkpoint,
         skipped=progress.skipped,
+        adopted=progress.adopted,
         schema=assign_old_names(StructType(fields)),
         rules=config.rules,
         buckets=describe_buckets(config.index),

@@ -8,7 +8,16 @@ from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.planning.selection import parse_partition_values
@@ -28,7 +37,14 @@ REMOVED_AT = "_headwater_removed_at"
 
 _LITERAL_LIMIT = 100
 
-LINEAGE_COLUMNS = (OBJECT, VERSION, ROW, EVENT_ID, EVENT_TIME)
+LINEAGE_TYPES: Mapping[str, DataType] = {
+    OBJECT: StringType(),
+    VERSION: StringType(),
+    ROW: LongType(),
+    EVENT_ID: StringType(),
+    EVENT_TIME: TimestampType(),
+}
+LINEAGE_COLUMNS = tuple(LINEAGE_TYPES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones
 from headwater.ingest.committed_state import (
     CommittedState,
+    check_adopted,
     load_metadata,
     name_version,
     resume_progress,
@@ -73,6 +74,8 @@ class HudiRows:
         if self._state is None:
             with explained_read(self._name):
                 found = load_metadata(self._name, self._table)
+                if found is None:
+                    check_adopted(self._name, self._config, self._table)
                 order = self._changes.order if self._changes else ""
                 state = resume_state(self._name, found, self._config.index, order)
                 progress = resume_progress(found, self._config.start_from, self._find_latest)

@@ -137,6 +137,15 @@ class Jvm:
         upsert = self._find("org.apache.hudi.common.model.WriteOperationType.UPSERT")
         client.initTable(upsert, self.build_none())
 
+    def update_properties(self, meta_client: Any, values: Mapping[str, str]) -> None:
+        """Set properties of the table. Atomic: a backup of the file exists until then."""
+        properties = self._find("java.util.Properties")()
+        for key, value in values.items():
+            properties.setProperty(key, value)
+        self._find("org.apache.hudi.common.table.HoodieTableConfig.update")(
+            meta_client.getStorage(), meta_client.getMetaPath(), properties
+        )
+
     def define_index(self, meta_client: Any, index: IndexCall) -> None:
         """Write the definition of an index, which the next build of the metadata table builds."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
@@ -419,6 +428,13 @@ def read_file_if_there(spark: SparkSession, path: str) -> bytes | None:
         file = jvm.build_path(path)
         is_there = bool(file.getFileSystem(jvm.hadoop_conf).exists(file))
     return read_file(spark, path) if is_there else None
+
+
+def update_properties(spark: SparkSession, path: str, values: Mapping[str, str]) -> None:
+    """Set properties of the table at `path`. Raises `LakeError`."""
+    with explained_lake(path):
+        java = connect(spark)
+        java.update_properties(java.build_meta_client(path), values)
 
 
 @contextmanager

@@ -65,6 +65,10 @@ CrashPointName = Literal[
     "after_index_checkpoint",
     # a new version of the index is complete; the old one is live
     "before_index_switch",
+    # events of an adopted pipeline are written, more may follow; no table has a checkpoint
+    "after_adopted_events",
+    # the checkpoint of one adopted table is written, those of others may follow
+    "after_adopted_table",
     # some files of a backup are copied, others are not
     "mid_backup",
     # all files of a backup are copied; its manifest is not written

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import headwater.cli
+from headwater.app.adoption.report import AdoptedTable, AdoptReport, ImportReport
 from headwater.app.cleaning import CleanReport
 from headwater.app.components import RunReport
 from headwater.app.objects.redrive import RetryReport
@@ -99,6 +100,16 @@ def retry_case(name: str, code: int, tried: int, resolved: int) -> Case:
     }
     needs = "objects.quarantine:INCOMPLETE" if code else ""
     return Case(f"quarantine retry: {name}", ("quarantine", "retry"), code, patches, needs)
+
+
+def adopt_case(rejected: int, code: int) -> Case:
+    report = AdoptReport([AdoptedTable("orders", "adopted", "1", 2, 3)], ImportReport(5, 0, rejected))
+    patches = {
+        "headwater.cli.lake.adopt.open_app": returns(nullcontext()),
+        "headwater.app.adoption.adoption.Adoption": returns(SimpleNamespace(run=returns(report))),
+    }
+    needs = "lake.adopt:INCOMPLETE" if code else ""
+    return Case(f"adopt: {rejected} rejected", ("adopt", "--events", "s3a://x/e"), code, patches, needs)
 
 
 def verify_case(kind: verification.FindingKind, code: int, *words: str) -> Case:
@@ -228,6 +239,8 @@ CASES = [
     retry_case("all resolved", 0, 2, 2),
     retry_case("nothing to retry", 0, 0, 0),
     retry_case("one is still bad", 3, 2, 1),
+    adopt_case(0, 0),
+    adopt_case(2, 3),
     verify_case("ingested", 0),
     verify_case("pending", 0),
     verify_case("missing", 3),

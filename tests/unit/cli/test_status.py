@@ -68,6 +68,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "lag_commits": 0,
             "failure": "",
             "skipped": [],
+            "adopted_until": None,
             "sets": None,
             "inputs": [],
         }

@@ -18,7 +18,7 @@ from headwater.ingest.ledger.outcome_log import decode_outcomes
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.planning.ledger_entry import LedgerEntry
-from headwater.ingest.planning.verification import SKIPPED
+from headwater.ingest.planning.verification import ADOPTED, SKIPPED
 from headwater.ingest.writing.stored_contents import find_row_counts
 from headwater.lake.layout import quarantine_path, table_path
 from headwater.lake.storage_options import build_storage_options
@@ -52,7 +52,7 @@ class TableDecision:
 class TableView:
     """How one table sees the object. `filtered_by` names the rule that excludes it; then all else is empty.
     `rows` are those in the table now, by version. Of its events, `pending` are not processed yet, and
-    `skipped` never will be (`start_from`, `skip-to`). `place` says whether the object waits for its set of
+    `skipped` never will be, for `skip_reason`. `place` says whether the object waits for its set of
     files, or is not needed, and why."""
 
     filtered_by: str | None
@@ -60,6 +60,7 @@ class TableView:
     rows: Mapping[str, int] | None = None
     pending: int = 0
     skipped: int = 0
+    skip_reason: str = SKIPPED
     place: tuple[str, str] | None = None
 
 
@@ -145,9 +146,11 @@ class Explain:
         progress = self._app.load_progress(name)
         decided = {decision.event_id for decision in decisions}
         undecided = [_position_of(row) for row in events if row["event_id"] not in decided]
-        skipped = sum(any(one.has(at) for one in progress.skipped) for at in undecided)
+        passed = [at for at in undecided if any(one.has(at) for one in progress.skipped)]
+        skipped, why = len(passed), ADOPTED if passed and max(passed) <= progress.adopted else SKIPPED
         if not events or not table.load_timeline().has_commits():
-            return TableView(None, pending=len(undecided) - skipped, skipped=skipped)
+            pending = len(undecided) - skipped
+            return TableView(None, pending=pending, skipped=skipped, skip_reason=why)
         ledger = LedgerReader(name, self._app.stores.ledger, table, self._app.events)
         state = ledger.find_state(events[0]["object_id"])
         uri = None if state is None else build_uri(state.provider, state.bucket, state.key)
@@ -157,7 +160,7 @@ class Explain:
         counts = find_row_counts(table, [uri]).get(uri, {}) if uri else {}
         rows = {version: sum(writes) for version, writes in counts.items()}
         place = self._find_place(name, table, events[0]["key"])
-        return TableView(None, state, rows, pending, skipped, place)
+        return TableView(None, state, rows, pending, skipped, why, place)
 
     def _find_place(self, name: str, table: Table, key: str) -> tuple[str, str] | None:
         names = build_sets(self._settings, name)
@@ -215,7 +218,7 @@ def _choose_status(events: Sequence[Row], tables: Mapping[str, TableView]) -> tu
         if view.pending or (view.state is None and not view.skipped):
             found.setdefault("pending", f"{name}: {view.pending} of its events are pending")
         if view.state is None and view.skipped:
-            found.setdefault("skipped", f"{name}: {SKIPPED}")
+            found.setdefault("skipped", f"{name}: {view.skip_reason}")
         if view.place is not None:
             found.setdefault(view.place[0], f"{name}: {view.place[1]}")
         elif view.state is not None:

@@ -37,7 +37,8 @@ def open_streams(app: App, name: str, location: Location) -> TableStreams:
     rules = _with_sets(build_rules(settings.tables[name]), settings, name, table)
     progress = app.load_progress(name)
     pending = app.events.iter_keys_after(progress.checkpoint, bucket)
-    skipped = app.events.iter_newest_in(progress.skipped, bucket)
+    skipped = app.events.iter_newest_in(progress.skipped_by_choice, bucket)
+    adopted = app.events.iter_event_times(progress.adopted, bucket)
     entries = ledger.iter_states(bucket, location.prefix)
     prefix = build_uri_prefix(location)
     rows = iter_row_counts(table, prefix)
@@ -51,6 +52,7 @@ def open_streams(app: App, name: str, location: Location) -> TableStreams:
         rules=rules,
         announced=((key, counts) for key, counts in announced if scope.includes(bucket, key)),
         skipped=((key, newest) for key, newest in skipped if scope.includes(bucket, key)),
+        adopted=((key, newest) for key, newest in adopted if scope.includes(bucket, key)),
     )
 
 

@@ -26,5 +26,5 @@ def bootstrap_table(
     bootstrapping.bootstrap(table, plan, request, writer.build_options())
     # Hudi's bootstrap adds no headwater metadata to its commit.
     progress = begin(config.start_from, EventsTable(table.spark, events_path(lake)).find_newest)
-    writer.write_checkpoint(begin_with(made, config, progress).to_metadata())
+    writer.begin(begin_with(made, config, progress).to_metadata())
     return plan

@@ -1,6 +1,6 @@
 """Converts jobs of HoodieStreamer to one configuration: a source, a lake, and a table for each job."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -65,6 +65,8 @@ def convert(jobs: Sequence[StreamerJob], *, bucket: str | None = None, lake: str
         draft.note(
             "`lake` is a new location: headwater builds its own tables; compare them before you switch"
         )
+    if adoption := _describe_adoption(jobs, draft.get_section(("tables",)), lake):
+        draft.note(adoption)
     return Conversion(draft.data, draft.origins, tuple(draft.left_out), tuple(draft.notes))
 
 
@@ -84,6 +86,25 @@ def find_class(job: StreamerJob) -> str:
         is_google = keys["source.hoodieincr.path"].startswith("gs:")
         return "GcsEventsHoodieIncrSource" if is_google else "S3EventsHoodieIncrSource"
     return _DEFAULT_CLASS
+
+
+def _describe_adoption(jobs: Sequence[StreamerJob], tables: Collection[str], lake: str | None) -> str:
+    """Return how to continue the jobs' own tables instead; empty if their folders fit no lake.
+
+    A lake has each table in a folder with its name.
+    """
+    jobs = [job for job in jobs if find_class(job) not in _EVENTS]
+    paths = [job.flags.get("target-base-path", "").rstrip("/").rpartition("/") for job in jobs]
+    parents = {parent for parent, _, _ in paths}
+    if len(parents) != 1 or parents == {""} or {name for _, _, name in paths} != set(tables):
+        return ""
+    (parent,) = parents
+    keys = [{strip_prefix(key): text for key, text in job.properties.items()} for job in jobs]
+    events = sorted({found["source.hoodieincr.path"] for found in keys if "source.hoodieincr.path" in found})
+    command = " ".join(["headwater adopt", *(f"--events {address}" for address in events[:1])])
+    step = "" if lake is not None and lake.rstrip("/") == parent else f"set `lake: {parent}`, "
+    first = f"to continue the existing tables instead, stop the jobs, {step}"
+    return f"{first}and run `{command}` before the first `run`"
 
 
 def _choose_lake(jobs: Sequence[StreamerJob]) -> str:

@@ -11,6 +11,8 @@ from headwater.ingest.planning.outcome import CHECKPOINT
 
 SKIPPED = "skipped"
 """Key of the skipped ranges in the metadata of a table's commits, absent in those of earlier releases."""
+ADOPTED = "adopted"
+"""Key of the offset up to which another writer ingested the events, in the same metadata."""
 
 Start = Literal["latest", "earliest"] | datetime | None
 """As in `start_from`."""
@@ -18,17 +20,27 @@ Start = Literal["latest", "earliest"] | datetime | None
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A table's checkpoint, and the events before it that the table does not process, oldest first."""
+    """A table's checkpoint, and the events before it that the table does not process, oldest first.
+
+    Those up to `adopted` were ingested by another writer, from which the table was taken over.
+    """
 
     checkpoint: Position = BEGINNING
     skipped: tuple[EventRange, ...] = ()
+    adopted: Position = BEGINNING
+
+    @property
+    def skipped_by_choice(self) -> list[EventRange]:
+        """The skipped events without those that another writer ingested."""
+        later = (replace(one, after=max(one.after, self.adopted)) for one in self.skipped)
+        return [one for one in later if one.after < one.until]
 
     def skip_to(self, position: Position) -> "Progress":
         """Return the progress after the events up to a later position were skipped."""
         after, kept = self.checkpoint, self.skipped
         if kept and kept[-1].until == self.checkpoint:
             after, kept = kept[-1].after, kept[:-1]
-        return Progress(position, (*kept, EventRange(after, position)))
+        return replace(self, checkpoint=position, skipped=(*kept, EventRange(after, position)))
 
     def replay_from(self, position: Position) -> "Progress":
         """Return the progress after all objects with events after the position were ingested again."""
@@ -43,6 +55,11 @@ def begin(start_from: Start, find_latest: Callable[[], Position]) -> Progress:
     return _skip_before(find_latest()) if start_from == "latest" else Progress()
 
 
+def adopt_at(position: Position) -> Progress:
+    """Return the progress of a table whose former writer has ingested the events up to the position."""
+    return replace(_skip_before(position), adopted=position)
+
+
 def parse_progress(
     metadata: Mapping[str, str] | None, start_from: Start, find_latest: Callable[[], Position]
 ) -> Progress:
@@ -54,7 +71,8 @@ def parse_progress(
         return begin(start_from, find_latest)
     checkpoint = Position.parse(metadata[CHECKPOINT])
     if SKIPPED in metadata:
-        return Progress(checkpoint, parse_skipped(metadata[SKIPPED]))
+        adopted = Position.parse(metadata[ADOPTED]) if ADOPTED in metadata else BEGINNING
+        return Progress(checkpoint, parse_skipped(metadata[SKIPPED]), adopted)
     # Earlier releases recorded no start; theirs was always a time.
     is_time = isinstance(start_from, datetime)
     return Progress(checkpoint, begin(start_from, find_latest).skipped if is_time else ())

@@ -27,6 +27,7 @@ _DECIDED = frozenset({"ingested", "skipped", "quarantined"})
 # So is one that was outside a window which has changed.
 _UNDECIDED_REASONS = frozenset({"removal_ignored", "not_content", OUTSIDE_WINDOW})
 SKIPPED = "skipped by `start_from` or `skip-to`"
+ADOPTED = "adopted: the previous pipeline has processed it"
 REPAIRABLE_KINDS = frozenset({"missing", "extra", "wrong_version", "wrong_rows"})
 
 
@@ -115,7 +116,8 @@ class TableStreams:
     `rows` are a key's `WriteCounts`, `pending` keys of events after the checkpoint. `quarantined` has reasons
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
     content, for those that the table wrote more than once. `skipped` are keys of events that the table was
-    configured to skip, with the commit time of the newest one.
+    configured to skip, with the commit time of the newest one; `adopted` are keys of events that another
+    pipeline has processed, with the time of the newest one.
     """
 
     includes_listed: Callable[[ListedObject], bool]
@@ -126,6 +128,7 @@ class TableStreams:
     rules: TableRules
     announced: Iterable[tuple[str, Mapping[str, int]]] = ()
     skipped: Iterable[tuple[str, datetime]] = ()
+    adopted: Iterable[tuple[str, datetime]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class Known:
     quarantined: str | None
     announced: Mapping[str, int] = field(default_factory=dict)
     skipped_at: datetime | None = None
+    adopted_at: datetime | None = None
 
 
 def verify_objects(
@@ -178,6 +182,7 @@ def merge_streams(
                     table.quarantined.get(key),
                     parts.get((at, 3)) or {},
                     parts.get((at, 4)),
+                    parts.get((at, 5)),
                 )
                 for at, table in enumerate(tables)
             ],
@@ -191,6 +196,7 @@ def _iter_tagged(at: int, table: TableStreams) -> list[Iterator[tuple[str, int, 
         ((key, at, 2, True) for key in table.pending),
         ((key, at, 3, puts) for key, puts in table.announced),
         ((key, at, 4, newest) for key, newest in table.skipped),
+        ((key, at, 5, newest) for key, newest in table.adopted),
     ]
 
 
@@ -220,20 +226,23 @@ def _judge_open(listed: ListedObject, known: Known, kind: FindingKind, detail: s
     """Judge an object about which the table has not decided."""
     if known.is_pending:
         return Finding("pending", listed.key, "its event is not processed yet", listed)
-    if _is_skipped(listed.last_modified, known):
-        return Finding("skipped", listed.key, SKIPPED, listed)
+    if why := _find_skip(listed.last_modified, known):
+        return Finding("skipped", listed.key, why, listed)
     return Finding(kind, listed.key, detail, listed)
 
 
-def _is_skipped(changed_at: datetime | None, known: Known) -> bool:
-    """True if the last event about an object that changed then was skipped.
+def _find_skip(changed_at: datetime | None, known: Known) -> str:
+    """Return why the table does not process the last event about an object that changed then, if so.
 
     If the object changed later, a notification was lost. The event of the next reconcile is not skipped.
     """
-    if known.skipped_at is None or changed_at is None:
-        return False
+    if changed_at is None:
+        return ""
     decided_at = known.entry.event_time if known.entry else None
-    return max(changed_at, decided_at or changed_at) <= known.skipped_at + CLOCK_MARGIN
+    last = max(changed_at, decided_at or changed_at)
+    if known.skipped_at is not None and last <= known.skipped_at + CLOCK_MARGIN:
+        return SKIPPED
+    return ADOPTED if known.adopted_at is not None and last <= known.adopted_at + CLOCK_MARGIN else ""
 
 
 def _find_open(listed: ListedObject, known: Known) -> tuple[FindingKind | None, str]:
@@ -261,8 +270,8 @@ def _find_absent(key: str, known: Known, rules: TableRules, why: str) -> Finding
         return None
     if known.is_pending:
         return Finding("pending", key, "its removal is not processed yet")
-    if entry is not None and _is_skipped(entry.event_time, known):
-        return Finding("skipped", key, SKIPPED)
+    if entry is not None and (reason := _find_skip(entry.event_time, known)):
+        return Finding("skipped", key, reason)
     return Finding("extra", key, f"{why}, but the table has {count} rows of it")
 
 

@@ -17,6 +17,7 @@ from headwater.ingest.evolution.rescued_data import add_file_path
 from headwater.ingest.lineage import (
     EVENT_ID,
     EVENT_TIME,
+    LINEAGE_TYPES,
     OBJECT,
     ROW,
     SOURCE_KEY,
@@ -192,9 +193,17 @@ class TableWriter:
 
     def write_checkpoint(self, metadata: Mapping[str, str]) -> None:
         """Commit without rows. Raises `LakeError`."""
+        self._commit(_without_own_columns(self._table.read().limit(0)), metadata)
+
+    def begin(self, metadata: Mapping[str, str]) -> None:
+        """Commit without rows to a table that another writer made, with the columns of the rows' origin.
+
+        Raises `LakeError`.
+        """
         frame = self._table.read().limit(0)
-        hudi_columns = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
-        self._commit(frame.drop(*hudi_columns), metadata)
+        missing = {name: kind for name, kind in LINEAGE_TYPES.items() if name not in frame.columns}
+        frame = frame.withColumns({name: F.lit(None).cast(kind) for name, kind in missing.items()})
+        self._commit(_without_own_columns(frame), metadata)
 
     def _build_rows(self, read: BatchRead) -> DataFrame | None:
         columns = self._config.partition_columns
@@ -316,3 +325,9 @@ class TableWriter:
             commit_metadata=metadata,
         )
         self._table.write(frame, options)
+
+
+def _without_own_columns(frame: DataFrame) -> DataFrame:
+    """Drop Hudi's own columns, which a write adds."""
+    own = [name for name in frame.columns if name.startswith("_hoodie_") and name != DELETED]
+    return frame.drop(*own)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from headwater.lake.timeline.file_layout import find_day_before
 from headwater.lake.timeline.instants import (
+    WRITES,
     Commit,
     Instant,
     find_just_before,
@@ -102,6 +103,10 @@ class Timeline:
     def list_pending(self, action: str) -> tuple[str, ...]:
         """Return requested times of pending actions of a kind, such as compactions, oldest first."""
         return tuple(i.requested for i in self.active if i.action == action and i.state != "completed")
+
+    def list_pending_writes(self) -> tuple[str, ...]:
+        """Return requested times of pending writes of rows. Pending table services, any writer completes."""
+        return tuple(i.requested for i in self.active if i.action in WRITES and i.state != "completed")
 
     def has_completed(self, completed: str) -> bool:
         """True if the table still contains a write with this completion time; False without a table.

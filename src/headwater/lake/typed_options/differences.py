@@ -117,6 +117,11 @@ def check_is_same_table(path: str, properties: Mapping[str, str], options: Mappi
             hint="set these to the values of the table; or configure a table with another name, which is "
             "built from the events; or delete the folder to rebuild the table there",
         )
+    check_version(path, properties, options)
+
+
+def check_version(path: str, properties: Mapping[str, str], options: Mapping[str, str]) -> None:
+    """Raise `TableMismatchError` if the write would need another version of the table at `path`."""
     there, wanted = properties.get("hoodie.table.version", ""), options.get(_WRITE_VERSION, _NEWEST_VERSION)
     if there != wanted and options.get(_MAY_UPGRADE) != "true":
         raise TableMismatchError(

@@ -5,6 +5,8 @@ import json
 import pytest
 from pyspark.sql import functions as F
 
+from headwater.app import App
+from headwater.app.objects.verify import Verify
 from headwater.app.services.bootstrap import bootstrap_table
 from headwater.errors import TableMismatchError, UsageError
 from headwater.lake.layout import TableAddress, table_path
@@ -119,6 +121,8 @@ def test_a_bootstrapped_table_begins_where_it_is_configured_to(spark, tmp_path):
     lake.put("old.json", json.dumps({"id": "4", "at": 2, "amount": 100.0}))
     services = ServiceTable(spark, TableAddress("t", table_path(lake.lake, "t")))
     bootstrap_table(services, lake.settings.tables["t"], BootstrapRequest(str(files)), lake.lake)
+    # Before any batch, no row has an object.
+    assert Verify(App(lake.settings, spark=spark)).run().tables["t"].counts.skipped == 1
     lake.put("new.json", json.dumps({"id": "5", "at": 2, "amount": 100.0}))
     lake.ingest("t")
     assert [row[0] for row in lake.rows("t", "id", "at") if row[1] == 2] == ["5"]

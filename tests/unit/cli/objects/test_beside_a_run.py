@@ -38,6 +38,7 @@ BUCKET = {
         (FOLDER, ("routing", "--apply")),
         (FOLDER, ("replay", "--table", "orders", "--since", "1d")),
         (FOLDER, ("skip-to", "latest", "--table", "orders")),
+        (FOLDER, ("adopt", "orders")),
         (FOLDER, ("clean-source",)),
         (BUCKET, ("reconcile", "--inventory", "{manifest}")),
     ],

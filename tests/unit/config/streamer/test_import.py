@@ -520,6 +520,30 @@ def test_commands_of_a_script(tmp_path: Path) -> None:
     assert "replace the shell's $LAKE by its value" in convert(jobs, bucket="b").notes
 
 
+@pytest.mark.parametrize(
+    ("second", "lake", "step"),
+    [
+        ("s3a://acme/bronze/b", None, "set `lake: s3a://acme/bronze`, and run"),
+        ("s3a://acme/bronze/b", "s3a://acme/bronze", "stop the jobs, and run"),
+        ("s3a://acme/silver/b", None, ""),
+        ("s3a://acme/bronze/c", None, ""),
+    ],
+)
+def test_the_command_that_continues_the_tables_is_given_if_they_are_in_one_folder(
+    tmp_path: Path, second: str, lake: str | None, step: str
+) -> None:
+    script = tmp_path / "run.sh"
+    events = "--hoodie-conf hoodie.streamer.source.hoodieincr.path=s3a://acme/meta"
+    script.write_text(
+        f"{SUBMIT} {INCREMENTAL} {KEY} {events} --target-table a --target-base-path s3a://acme/bronze/a/\n"
+        f"{SUBMIT} {INCREMENTAL} {KEY} {events} --target-table b --target-base-path {second}\n"
+    )
+    notes = convert(read_jobs([script]), bucket="b", lake=lake).notes
+    found = [note for note in notes if "headwater adopt" in note]
+    assert len(found) == bool(step)
+    assert all(step in note and "`headwater adopt --events s3a://acme/meta`" in note for note in found)
+
+
 def test_properties_follow_the_rules_of_hudi(tmp_path: Path) -> None:
     (tmp_path / "base.properties").write_text("hoodie.a.b=base\nhoodie.x.y = 1=2 \n")
     main = tmp_path / "orders.properties"

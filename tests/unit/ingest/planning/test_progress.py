@@ -5,10 +5,13 @@ from datetime import datetime, timezone
 import pytest
 
 from headwater.capture.position import BEGINNING, EventRange, Position, build_position
+from headwater.ingest.committed_state import CommittedState, parse_committed_state
 from headwater.ingest.planning.progress import (
+    ADOPTED,
     SKIPPED,
     Progress,
     Start,
+    adopt_at,
     format_skipped,
     parse_progress,
     parse_skipped,
@@ -49,6 +52,25 @@ def test_commits_of_earlier_releases_began_at_the_configured_time(
 ) -> None:
     metadata = {"checkpoint": CHECKPOINT.to_text()}
     assert parse_progress(metadata, start_from, lambda: LATEST) == Progress(CHECKPOINT, skipped)
+
+
+def test_events_of_the_previous_writer_are_skipped_but_not_by_choice() -> None:
+    adopted = adopt_at(LATEST)
+    assert adopted == Progress(LATEST, (BEFORE_LATEST,), LATEST)
+    assert adopted.skipped_by_choice == []
+    later = adopted.skip_to(CHECKPOINT)
+    assert (later.checkpoint, later.adopted) == (CHECKPOINT, LATEST)
+    assert later.skipped_by_choice == [EventRange(LATEST, CHECKPOINT)]
+    assert later.replay_from(LATEST).skipped_by_choice == []
+    assert adopt_at(BEGINNING) == Progress()
+
+
+def test_the_end_of_the_previous_writer_is_read_back() -> None:
+    state = CommittedState(LATEST, skipped=(BEFORE_LATEST,), adopted=LATEST)
+    metadata = state.to_metadata()
+    assert parse_progress(metadata, None, lambda: BEGINNING) == adopt_at(LATEST)
+    assert parse_committed_state(metadata).adopted == LATEST
+    assert ADOPTED not in CommittedState(LATEST).to_metadata()
 
 
 def test_skipped_ranges_are_read_back() -> None:

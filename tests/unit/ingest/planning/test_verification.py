@@ -81,6 +81,22 @@ def test_skipped_objects_are_not_missing_unless_they_changed_later() -> None:
     }
 
 
+def test_objects_of_the_previous_pipeline_are_not_missing_unless_they_changed_later() -> None:
+    keys = ("changed.json", "early.json", "pending.json")
+    streams = replace(table(""), pending=["pending.json"], adopted=[(key, AT) for key in keys])
+    present = [
+        replace(listed("changed.json"), last_modified=AT + HOUR),
+        *(listed(f"{name}.json") for name in ("early", "lost", "pending")),
+    ]
+    found = {finding.key: (finding.kind, finding.detail) for _, finding in verify_objects(present, [streams])}
+    assert found == {
+        "changed.json": ("missing", "no event reports it"),
+        "early.json": ("skipped", "adopted: the previous pipeline has processed it"),
+        "lost.json": ("missing", "no event reports it"),
+        "pending.json": ("pending", "its event is not processed yet"),
+    }
+
+
 @pytest.mark.parametrize(("decided", "kind"), [(-HOUR, "skipped"), (2 * HOUR, "extra")])
 def test_a_skipped_removal_leaves_the_rows_of_a_mirror(decided: timedelta, kind: str) -> None:
     removed = replace(entry("removed.json"), event_time=AT + decided)

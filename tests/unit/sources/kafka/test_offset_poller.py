@@ -1,59 +1,20 @@
 """What is announced of topics, with a cluster in memory."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
 
 import pytest
 
 from headwater.config.source import KafkaSourceConfig
-from headwater.errors import QueueNotFoundError, SourceError, SourceUnavailableError
+from headwater.errors import QueueNotFoundError, SourceUnavailableError
 from headwater.sources.kafka.offset_poller import OffsetPoller
 from headwater.sources.kafka.ranges import CapturedRanges, OffsetRange, Partition, Position, parse_range
-from headwater.sources.kafka.topics import Offsets, Topic
 from headwater.sources.memory.queue import MemoryQueue
 from headwater.sources.message_parser import parse_message
+from tests.fixtures.memory_topics import MemoryTopics
 
 A0, A1, B0 = Partition("a", 0), Partition("a", 1), Partition("b", 0)
-
-
-@dataclass
-class MemoryTopics:
-    """Topics with first and end offsets; `missing` cannot be described, `down` cannot be asked."""
-
-    ends: dict[Partition, int]
-    first: dict[Partition, int] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    at_time: dict[Partition, int] = field(default_factory=dict)
-    missing: set[str] = field(default_factory=set)
-    down: set[Partition] = field(default_factory=set)
-
-    def find_topics(self, wanted: Sequence[str]) -> list[str]:
-        return sorted(wanted)
-
-    def describe(self, names: Sequence[str]) -> dict[str, Topic | SourceError]:
-        return {name: self._describe(name) for name in names}
-
-    def _describe(self, name: str) -> Topic | SourceError:
-        if name in self.missing:
-            return QueueNotFoundError(f"Kafka topic {name}: unknown")
-        partitions = tuple(sorted(one for one in self.ends if one.topic == name))
-        return Topic(name, self.ids.get(name, f"id of {name}"), partitions)
-
-    def find_offsets(
-        self, partitions: Sequence[Partition], where: Literal["first", "end"] | datetime
-    ) -> Offsets:
-        known: Mapping[Partition, int] = self.at_time
-        if where == "end":
-            known = self.ends
-        elif where == "first":
-            known = {one: self.first.get(one, 0) for one in partitions}
-        errors = {
-            one: SourceUnavailableError(f"{one} has no leader") for one in partitions if one in self.down
-        }
-        return Offsets({one: known[one] for one in partitions if one in known and one not in errors}, errors)
 
 
 @dataclass
