@@ -94,6 +94,7 @@ def test_both_tables_are_continued_where_their_jobs_stopped(
     assert adopt(spark, settings, old).tables[0].status == "adopted before"
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_continues_after_its_last_commit(
     spark: SparkSession, old: OldPipeline, configure: Callable[..., Settings]
 ) -> None:
@@ -147,6 +148,7 @@ def test_whatever_does_not_fit_is_refused_together_and_nothing_is_written(
     assert not Path(old.lake, "_headwater").exists()
 
 
+@pytest.mark.slow
 def test_a_lake_that_captures_already_is_refused(
     spark: SparkSession, old: OldPipeline, configure: Callable[..., Settings]
 ) -> None:

@@ -142,6 +142,7 @@ def test_files_of_a_folder_are_taken_from_the_time_of_the_checkpoint(
     assert folder.rows("things", "id", "at") == [("a", 1), ("b", 1), ("new", 2)]
 
 
+@pytest.mark.slow
 def test_rows_with_generated_keys_are_only_added(spark: SparkSession, tmp_path: Path) -> None:
     generated = {"path": "**/*.json", "generated_keys": True, "modified_after": "2026-01-01T00:00:00Z"}
     folder = FolderLake(spark, tmp_path, things=generated)
@@ -165,6 +166,7 @@ def test_rows_with_generated_keys_are_only_added(spark: SparkSession, tmp_path: 
     assert (counts.ingested, counts.is_complete) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_key_generator_of_the_table_is_needed_to_find_its_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -189,6 +191,7 @@ def test_the_key_generator_of_the_table_is_needed_to_find_its_rows(
     assert folder.rows("things", "id", "at", "day") == [("a", 2, "d1"), ("b", 1, "d2")]
 
 
+@pytest.mark.slow
 def test_a_table_without_an_ordering_is_continued_by_commit_time(spark: SparkSession, tmp_path: Path) -> None:
     by_commit = {"path": "**/*.json", "record_key": "id", "merge_mode": "commit_time"}
     folder = FolderLake(spark, tmp_path, things={**by_commit, "modified_after": "2026-01-01T00:00:00Z"})
@@ -204,6 +207,7 @@ def test_a_table_without_an_ordering_is_continued_by_commit_time(spark: SparkSes
     assert folder.rows("things", "id", "at") == [("a", 0), ("b", 9)]
 
 
+@pytest.mark.slow
 def test_a_table_of_an_older_version_is_upgraded_first(spark: SparkSession, tmp_path: Path) -> None:
     folder = FolderLake(spark, tmp_path, things={**THINGS, "modified_after": "2026-01-01T00:00:00Z"})
     older = {
