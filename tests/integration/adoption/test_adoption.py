@@ -61,6 +61,7 @@ def adopt(spark: SparkSession, settings: Settings, old: OldPipeline, **given: An
     return Adoption(App(settings, spark=spark), request, rows_a_commit=7).run()
 
 
+@pytest.mark.slow
 def test_both_tables_are_continued_where_their_jobs_stopped(
     spark: SparkSession, old: OldPipeline, configure: Callable[..., Settings]
 ) -> None:

@@ -9,7 +9,7 @@ from tests.fixtures.end_to_end.cloud_cases import TABLES, CloudCases, ingest_eve
 from tests.fixtures.end_to_end.gcs_pipeline import GcsPipeline
 from tests.fixtures.google import PubSub, open_storage
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,6 @@ def test_a_missing_subscription_is_named(pipeline: GcsPipeline) -> None:
     assert "source.subscription" in missing.stderr
 
 
-@pytest.mark.slow
 def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(pubsub: PubSub, tmp_path: Path) -> None:
     with open_storage(tmp_path, pubsub) as storage:
         kill_everywhere(GcsPipeline(storage, pubsub, tmp_path / "work", TABLES))

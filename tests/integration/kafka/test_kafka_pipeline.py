@@ -10,7 +10,7 @@ from tests.fixtures.end_to_end.kill_workload import kill_during_commit
 from tests.fixtures.kafka import Kafka
 from tests.fixtures.waiting import wait_until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 POINTS = (
     "after_receive",
@@ -25,7 +25,6 @@ POINTS = (
 COMMITS = ("events", "clicks", "stock", "payments", "customers")
 
 
-@pytest.mark.slow
 def test_tables_equal_the_topics_and_verify_proves_it(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work", group="headwater-test")
     pipeline.send_round(400)
@@ -51,7 +50,6 @@ def test_tables_equal_the_topics_and_verify_proves_it(kafka: Kafka, tmp_path: Pa
     assert verified["stock"]["pending"] == 0
 
 
-@pytest.mark.slow
 def test_fifty_thousand_records(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work", max_messages_per_object=2_000)
     for count in (5_000, 4_000, 3_500):
@@ -64,7 +62,6 @@ def test_fifty_thousand_records(kafka: Kafka, tmp_path: Path) -> None:
     pipeline.command("verify", "--deep", timeout=300).expect(0)
 
 
-@pytest.mark.slow
 def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work", max_messages_per_object=50)
     for place in (*COMMITS, *POINTS):
@@ -83,7 +80,6 @@ def test_killed_anywhere_nothing_is_lost_and_nothing_is_twice(kafka: Kafka, tmp_
     pipeline.command("verify", "--deep", timeout=300).expect(0)
 
 
-@pytest.mark.slow
 def test_a_retry_replaces_the_rows_of_its_range(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work")
     topic = pipeline.topics["clicks"]
@@ -102,7 +98,6 @@ def test_a_retry_replaces_the_rows_of_its_range(kafka: Kafka, tmp_path: Path) ->
     assert pipeline.rows("numbers", "id") == {(1,): 1, (3,): 1, (4,): 1}
 
 
-@pytest.mark.slow
 def test_messages_that_retention_removed_are_reported_and_the_others_stay(
     kafka: Kafka, tmp_path: Path
 ) -> None:
@@ -126,7 +121,6 @@ def test_messages_that_retention_removed_are_reported_and_the_others_stay(
     assert items["record", "expired"]["payload"] == f"offsets 10 to 13 of partition 0 of {topic}"
 
 
-@pytest.mark.slow
 def test_a_topic_that_was_created_again_is_an_error_until_it_is_allowed(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work")
     topic, other = pipeline.topics["clicks"], pipeline.topics["stock"]
@@ -162,7 +156,6 @@ def test_a_missing_topic_and_a_missing_broker_are_named(kafka: Kafka, tmp_path: 
     assert "source.bootstrap" in down.stderr
 
 
-@pytest.mark.slow
 def test_topics_and_a_folder_share_a_lake(kafka: Kafka, tmp_path: Path) -> None:
     pipeline = KafkaPipeline(kafka, tmp_path / "work")
     topic, landing = pipeline.topics["clicks"], tmp_path / "landing"

@@ -72,6 +72,7 @@ def folders(spark: SparkSession, tmp_path: Path) -> Folders:
     return Folders(spark, tmp_path)
 
 
+@pytest.mark.slow
 def test_changes_of_a_key_leave_the_same_key_of_another_source_alone(folders: Folders) -> None:
     folders.write("east", "in/a.json", (1, "e1"), (2, "e2"))
     folders.write("west", "in/a.json", (3, "w1"))
