@@ -184,6 +184,7 @@ def explain_store_failure(url: str, error: Exception) -> LakeError | UsageError:
             f"{url}: the store does not answer: {text}",
             hint="check the network, the endpoint and the region; then repeat the command: it resumes",
         )
+    # pyarrow raises it for what only a hierarchical namespace has.
     if isinstance(error, NotImplementedError) and url.startswith(AZURE_SCHEMES):
         return LakeError(
             f"{url}: the storage account has no hierarchical namespace",

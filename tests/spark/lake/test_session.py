@@ -4,7 +4,6 @@ import ctypes
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -41,8 +40,9 @@ def test_starting_a_session_adds_no_variable_that_threads_may_be_reading(spark: 
 
 
 def test_functions_are_looked_up_once_and_in_any_thread(spark: SparkSession) -> None:
-    functions: Any = spark.sparkContext._jvm.functions  # type: ignore[union-attr]
+    assert spark.sparkContext._jvm is not None
+    functions = spark.sparkContext._jvm.functions
     assert functions.col is functions.col
     with ThreadPoolExecutor(4) as pool:
         frames = list(pool.map(lambda n: spark.range(3).select(F.col("id") + F.lit(n)), range(8)))
-    assert [frame.first()[0] for frame in frames] == list(range(8))  # type: ignore[index]
+    assert [frame.collect()[0][0] for frame in frames] == list(range(8))

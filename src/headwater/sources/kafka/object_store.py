@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from heapq import heappop, heappush
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -140,10 +139,13 @@ class _Turns:
         """Wait until no other thread reads the partition, or waits with an earlier range."""
         with self._changed:
             waiting = self._waiting.setdefault(one.partition, [])
-            heappush(waiting, one.begin)
-            self._changed.wait_for(lambda: one.partition not in self._busy and waiting[0] == one.begin)
-            heappop(waiting)
-            self._busy.add(one.partition)
+            waiting.append(one.begin)
+            try:
+                self._changed.wait_for(lambda: one.partition not in self._busy and min(waiting) == one.begin)
+                self._busy.add(one.partition)
+            finally:
+                waiting.remove(one.begin)
+                self._changed.notify_all()
         try:
             yield
         finally:
