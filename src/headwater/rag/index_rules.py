@@ -11,6 +11,10 @@ from headwater.errors import SearchError
 from headwater.rag.documents import TEXT_VERSION, DocumentRules
 from headwater.rag.vector_stores.protocol import FieldKind, IndexSpec
 
+FIELDS_VERSION = "2"
+"""Part of the selection's fingerprint: change it with any code that changes the fields of rows. Version 2
+includes nested columns."""
+
 OWN_PREFIXES = ("_hoodie_", "_headwater_")
 """Prefixes of the columns of Hudi and headwater: never fields."""
 
@@ -44,10 +48,11 @@ class IndexRules:
     def build_selection(self) -> str:
         """Fingerprint everything that selects rows and fields: a change means re-reading every row."""
         search = self.search
-        return _hash({"where": search.where, "fields": search.fields, "tenant": search.tenant})
+        made_by = {"where": search.where, "fields": search.fields, "tenant": search.tenant}
+        return _hash({**made_by, "version": FIELDS_VERSION})
 
     def check_columns(self, columns: Sequence[str]) -> None:
-        """Raise `SearchError` for a column that the table does not have."""
+        """Raise `SearchError` for a column that the table does not have; `columns` include nested ones."""
         search = self.search
         wanted = [
             *(("search.text", name) for name in search.text),
@@ -55,7 +60,11 @@ class IndexRules:
             *(("search.id", name) for name in (search.id,) if name),
             *(("search.tenant", name) for name in (search.tenant,) if name),
         ]
-        missing = [f"{key}: no column {name!r}" for key, name in wanted if name not in columns]
+        missing = [
+            f"{key}: no column {name!r}"
+            for key, name in wanted
+            if not any(f"{column}.".startswith(f"{name}.") for column in columns)
+        ]
         if missing:
             own = [name for name in columns if not name.startswith(OWN_PREFIXES)]
             raise SearchError(
@@ -66,12 +75,15 @@ class IndexRules:
     def build_document_rules(self, plain_columns: Sequence[str]) -> DocumentRules:
         """Build the rules for documents.
 
-        `plain_columns` are the table's columns of texts, numbers, times, booleans or lists of them.
+        `plain_columns` are the table's columns of texts, numbers, times, booleans or lists of them, nested
+        ones by their paths. A struct among `search.fields` selects all of its columns.
         """
         # A text column is not scored again as a field.
-        text = self.search.text
+        text, chosen = self.search.text, self.search.fields
         own = [name for name in plain_columns if name not in text and not name.startswith(OWN_PREFIXES)]
-        return DocumentRules(text=text, fields=self.search.fields or tuple(own), tenant=self.search.tenant)
+        named = [name for one in chosen for name in plain_columns if f"{name}.".startswith(f"{one}.")]
+        fields = tuple(dict.fromkeys(named if chosen else own))
+        return DocumentRules(text=text, fields=fields, tenant=self.search.tenant)
 
 
 def build_spec(

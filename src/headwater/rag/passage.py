@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from headwater.rag.field_value import FieldValue
 from headwater.rag.lexical.analyzer import list_stems, list_words
+from headwater.rag.lexical.languages import Language, get_language
 from headwater.rag.lexical.passage_stems import PassageStems, parse_stems, read_stems
 from headwater.rag.lexical.sparse import is_keyword, list_keywords
 
@@ -25,6 +26,12 @@ class PassageWords:
     keywords: Mapping[str, frozenset[str]]
     keyword_stems: frozenset[str]
     price: float | None
+
+    def list_stems(self) -> frozenset[str]:
+        """Return all stems of the text and of the short fields."""
+        return self.keyword_stems.union(
+            self.text.name.split(), self.text.related.split(), self.text.body.split()
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +52,10 @@ class Passage:
     @cached_property
     def words(self) -> PassageWords:
         """Stems and price, which ranking compares; computed once."""
-        keywords = read_keywords(self.fields)
+        stems = parse_stems(self.stems) if self.stems else read_stems(self.text)
+        keywords = read_keywords(self.fields, get_language(stems.language))
         return PassageWords(
-            parse_stems(self.stems) if self.stems else read_stems(self.text),
+            stems,
             keywords,
             frozenset[str]().union(*keywords.values()),
             read_price(self.fields),
@@ -61,15 +69,17 @@ class Passage:
         return frozenset(word for word in words if word.isalpha())
 
 
-def read_keywords(fields: Mapping[str, FieldValue]) -> dict[str, frozenset[str]]:
+def read_keywords(fields: Mapping[str, FieldValue], language: Language) -> dict[str, frozenset[str]]:
     """Return the stems of the short texts among the fields."""
     found: dict[str, frozenset[str]] = {}
     for name, value in fields.items():
         if isinstance(value, str):
             if is_keyword(value):
-                found[name] = _read_keyword(value)
+                found[name] = _read_keyword(value, language)
         elif isinstance(value, list):
-            found[name] = frozenset().union(*(_read_keyword(one) for one in value if is_keyword(one)))
+            found[name] = frozenset().union(
+                *(_read_keyword(one, language) for one in value if is_keyword(one))
+            )
     return found
 
 
@@ -91,5 +101,5 @@ def _is_price(name: str) -> bool:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read_keyword(text: str) -> frozenset[str]:
-    return frozenset(list_stems(text))
+def _read_keyword(text: str, language: Language) -> frozenset[str]:
+    return frozenset(list_stems(text, language))

@@ -168,3 +168,28 @@ def test_an_append_only_table_and_a_run_after_the_timeline_was_archived(
     assert report is not None
     assert "timeline" in report.looked_at_all
     assert (report.embedded, len(lake.points())) == (5, 6)
+
+
+def test_nested_attributes_are_fields(spark: SparkSession, tmp_path: Path) -> None:
+    search = {"text": ["title", "specs.note"]}
+    lake = IndexedLake(spark, tmp_path, MERGE, search)
+    specs = {"power": "1500 W", "size": {"width": 60}, "note": "for dry rooms", "parts": [[{"no": 1}]]}
+    offers = [{"shop": "north", "price": 3}, {"shop": "south", "price": 4}]
+    lake.put("1.json", [product("1", specs=specs, offers=offers), product("2")])
+    lake.follow()
+    point = lake.points()["1"]
+    assert point.text == "title of 1\nfor dry rooms"
+    nested = {name: value for name, value in point.fields.items() if "." in name}
+    assert nested == {
+        "specs.power": "1500 W",
+        "specs.size.width": 60,
+        "offers.shop": ["north", "south"],
+        "offers.price": ["3", "4"],
+    }
+    assert lake.live.spec.filtered["specs.size.width"] == "number"
+    # A struct stands for all of its columns, a path for one.
+    lake.configure(**search, fields=["specs.size", "offers.shop"])
+    report = lake.indexer.run()
+    lake.index.sync()
+    assert report is not None
+    assert set(lake.points()["1"].fields) == {"specs.size.width", "offers.shop"}

@@ -20,22 +20,15 @@ class RerankConfig(Section):
 
 
 class RelevanceConfig(Section):
-    """Thresholds below which `/recommend` answers that nothing matches. Calibrated with the default embedder;
-    the similarities of other models differ."""
+    """When `/recommend` answers that nothing matches."""
 
-    partial_similarity: float = Field(
-        0.45,
-        ge=-1,
-        le=2,
-        description="Minimum cosine similarity of the nearest row, if some row contains the last word of the "
-        "wanted thing, but not all words: `titanium headphones`. Above 1: never answer.",
-    )
-    full_similarity: float = Field(
-        0.7,
-        ge=-1,
-        le=2,
-        description="The same if no row contains the last word either: `earphones`, for rows with "
-        "headphones.",
+    min_confidence: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="Minimum confidence that the best rows are what the query asks for. It rises with the "
+        "similarity of the nearest row and with the share of the query's words in the best row. 0: answer "
+        "always; 1: never.",
     )
 
 
@@ -61,6 +54,6 @@ class RetrievalConfig(Section):
         True, description="Correct words that occur in no row to the nearest known word."
     )
     relevance: RelevanceConfig = Field(
-        RelevanceConfig(), description="Thresholds below which `/recommend` answers that nothing matches."
+        RelevanceConfig(), description="When `/recommend` answers that nothing matches."
     )
     rerank: RerankConfig | None = Field(None, description="Re-rank the top rows with a cross-encoder; slow.")

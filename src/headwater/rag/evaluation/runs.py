@@ -7,7 +7,7 @@ from headwater.config.search.retrieval import RetrievalConfig
 from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.evaluation.judged import JudgedSet
 from headwater.rag.evaluation.metrics import Run
-from headwater.rag.lexical.analyzer import list_stems
+from headwater.rag.lexical.analyzer import add_other_stems, analyze, detect_language, list_stems
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder, build_vector
 from headwater.rag.retrieval.fusion import Ranking, fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import SearchQuery
@@ -81,7 +81,8 @@ def run_retriever(retriever: Retriever, judged: JudgedSet) -> dict[str, list[str
 
 def _run_plain(index: Index, embedder: Embedder, text: str) -> Iterator[tuple[str, list[str]]]:
     vector = embedder.embed_queries([text])[0]
-    words = build_vector(Counter(list_stems(text)))
+    terms = [term for term in analyze(text) if term.word not in detect_language(text).stop_words]
+    words = build_vector(Counter(form for term in terms for form in add_other_stems(term).stems))
     dense, bm25 = index.search(
         [SearchRequest(DENSE, vector.tolist(), DEPTH), SearchRequest(BM25, words, DEPTH)]
     )

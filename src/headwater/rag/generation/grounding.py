@@ -26,7 +26,7 @@ from headwater.rag.generation.product import Product
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.generation.statements import AnswerStatement
 from headwater.rag.lexical.analyzer import list_stems
-from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.languages import ENGLISH
 
 Fault = Literal["id", "uncited", "price", "attribute", "off_topic"]
 
@@ -176,7 +176,7 @@ class Grounding:
 def _is_plain(sentence: str) -> bool:
     """True for a whole sentence without a name: two function words, and no capital after the first letter."""
     words = _WORD.findall(sentence)
-    function_words = sum(word.casefold() in STOP_WORDS for word in words)
+    function_words = sum(word.casefold() in ENGLISH.stop_words for word in words)
     return function_words >= _MIN_FUNCTION_WORDS and "".join(words)[1:].islower()
 
 

@@ -25,7 +25,7 @@ from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.index_rules import IndexRules
 from headwater.rag.index_state import IndexState
 from headwater.rag.indexing.chunks_table import CHUNKS_SCHEMA, ChunksTable
-from headwater.rag.indexing.columns import find_kinds, list_plain_columns
+from headwater.rag.indexing.columns import list_columns, list_kinds
 from headwater.rag.indexing.comparing import ChunkWrite, choose_newest, compare_chunks
 from headwater.rag.indexing.rows import mark_rows, newest_of_each, source_key
 from headwater.rag.indexing.stages import SPLIT_COLUMNS, EmbedTexts, SplitRows, embed_in_batches
@@ -119,8 +119,9 @@ class Indexer:
         self, plan: ChangePlan, completed: dict[str, str], state: IndexState | None
     ) -> tuple[IndexReport, IndexState]:
         source = self._table.read() if plan.kind == "all" else self._table.read_commits(plan.after, plan.upto)
-        self._rules.check_columns(source.columns)
-        documents = self._rules.build_document_rules(list_plain_columns(source.schema))
+        columns = list_columns(source.schema)
+        self._rules.check_columns(list(dict.fromkeys([*source.columns, *columns])))
+        documents = self._rules.build_document_rules(list(columns))
         revision = state.revision + 1 if state else 1
         empty = self._spark.sparkContext.accumulator(0)
         split = SplitRows(
@@ -143,7 +144,8 @@ class Indexer:
             report = IndexReport(
                 as_of=plan.upto, **counts, empty=int(empty.value or 0), looked_at_all=plan.reason
             )
-            new = self._build_state(plan, state, revision, report, source)
+            kinds = list_kinds(columns, documents.fields)
+            new = self._build_state(plan, state, revision, report, kinds)
             with span("commit chunks"):
                 self._chunks.write(chunks, new)
         finally:
@@ -218,7 +220,7 @@ class Indexer:
         state: IndexState | None,
         revision: int,
         report: IndexReport,
-        source: DataFrame,
+        kinds: Mapping[str, str],
     ) -> IndexState:
         known = state or IndexState(uuid.uuid4().hex, "", "", 0, self._embedder.dimensions, "")
         return replace(
@@ -227,7 +229,7 @@ class Indexer:
             selection=self._rules.build_selection(),
             revision=revision,
             model=self._embedder.name,
-            kinds=find_kinds(source.schema, self._rules.search),
+            kinds=kinds,
             embedded=known.embedded + report.embedded,
             reused=known.reused + report.reused,
         )

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from headwater.errors import SearchError
 from headwater.rag.documents import DocumentRules
 from headwater.rag.index_rules import IndexRules
+from headwater.rag.indexing.columns import DOT, list_columns, select_column
 
 
 def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) -> DataFrame:
@@ -15,10 +16,11 @@ def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) ->
     Raises `SearchError` for an invalid condition.
     """
     search = rules.search
-    key = F.concat_ws("#", *(F.col(f"`{name}`").cast("string") for name in rules.key))
+    columns = list_columns(source.schema)
+    keys = [select_column(columns, name) for name in rules.key]
     is_named = F.lit(True)
-    for name in rules.key:
-        is_named = is_named & F.col(f"`{name}`").isNotNull()
+    for key in keys:
+        is_named = is_named & key.isNotNull()
     is_wanted = is_named
     if rules.removed_at in source.columns:
         is_wanted = is_wanted & F.col(rules.removed_at).isNull()
@@ -27,10 +29,10 @@ def mark_rows(source: DataFrame, rules: IndexRules, documents: DocumentRules) ->
     names = dict.fromkeys((*search.text, *documents.fields, *([search.tenant] if search.tenant else [])))
     try:
         return source.select(
-            *(F.col(f"`{name}`") for name in names),
+            *(select_column(columns, name).alias(name.replace(".", DOT)) for name in names),
             source_key(),
             F.col("_hoodie_commit_time").alias("commit"),
-            key.alias("row_key"),
+            F.concat_ws("#", *(key.cast("string") for key in keys)).alias("row_key"),
             is_wanted.alias("is_wanted"),
         )
     except PySparkException as error:

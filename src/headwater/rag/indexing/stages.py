@@ -22,6 +22,7 @@ from headwater.rag.chunking import Chunker, build_chunker
 from headwater.rag.documents import DocumentRules, build_document
 from headwater.rag.embedding import build_embedder
 from headwater.rag.embedding.protocol import Embedder
+from headwater.rag.indexing.columns import DOT
 
 SPLIT_COLUMNS: Mapping[str, pa.DataType] = {
     "row_key": pa.string(),
@@ -60,7 +61,8 @@ class SplitRows:
         for batch in batches:
             columns: dict[str, list[Any]] = {name: [] for name in SPLIT_COLUMNS}
             empty = 0
-            for row in batch.to_pylist():
+            for found in batch.to_pylist():
+                row = {name.replace(DOT, "."): value for name, value in found.items()}
                 is_there = row["is_wanted"] and self._split(row, chunker, columns)
                 empty += bool(row["is_wanted"]) and not is_there
                 if not is_there:

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import snowballstemmer
 
-from headwater.rag.lexical.english import IRREGULAR, STOP_WORDS, UNITS
+from headwater.rag.lexical.languages import ENGLISH, LANGUAGES, Language, detect
+from headwater.rag.lexical.languages.english import IRREGULAR
+from headwater.rag.lexical.units import is_unit, write_measure
 from headwater.rag.normalising import normalise, replace_lookalikes
 
-ANALYZER_VERSION = "3"
+ANALYZER_VERSION = "4"
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"^\d{1,3}(?:,\d{3})+$")
@@ -23,14 +25,15 @@ _MAX_WORD = 64
 _MAX_JOINED_PARTS = 5
 _APOSTROPHES = frozenset("'\u2019\u00b4`")
 
-_stemmer = snowballstemmer.stemmer("english")
+_stemmers = {language.name: snowballstemmer.stemmer(language.name) for language in LANGUAGES}
 _stemmer_lock = threading.Lock()
 
 
 class Term(NamedTuple):
     """`word` is the lower-case text without accents, `stem` the form that is compared.
 
-    A joined term occurs alongside its parts: "10mm" with "10", "tshirt" with "t" and "shirt".
+    A joined term occurs alongside its parts: "10mm" with "10", "tshirt" with "t" and "shirt". `others` are
+    the stems in the other languages, which only terms of a query have.
     """
 
     word: str
@@ -38,6 +41,12 @@ class Term(NamedTuple):
     start: int
     end: int
     joined: bool = False
+    others: tuple[str, ...] = ()
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return all forms under which a row may have the word."""
+        return (self.stem, *self.others)
 
 
 def fold(text: str) -> str:
@@ -52,14 +61,23 @@ def fold(text: str) -> str:
     return replace_lookalikes(bare)
 
 
-def analyze(text: str) -> list[Term]:
-    """Return all terms of a text in order, including stop words. Positions refer to `fold(text)`."""
+def detect_language(text: str) -> Language:
+    """Return the language of a text."""
+    return detect(list_words(text))
+
+
+def analyze(text: str, language: Language | None = None) -> list[Term]:
+    """Return all terms of a text in order, including stop words; without a `language`, in its own.
+
+    Positions refer to `fold(text)`.
+    """
     folded = fold(text)
     tokens = [
         (match.group(), match.start(), match.end())
         for match in _TOKEN.finditer(folded)
         if match.end() - match.start() <= _MAX_WORD
     ]
+    name = (language or detect(token for token, _, _ in tokens)).name
     terms: list[Term] = []
     run: list[tuple[str, int, int]] = []
     for token in tokens:
@@ -68,11 +86,11 @@ def analyze(text: str) -> list[Term]:
             # "chef's", "don't": the ending carries no meaning.
             continue
         if run and gap not in ("", "-") and not _is_measure(run, token, gap):
-            _add_run(run, terms)
+            _add_run(run, terms, name)
             run = []
         run.append(token)
     if run:
-        _add_run(run, terms)
+        _add_run(run, terms, name)
     return terms
 
 
@@ -81,14 +99,30 @@ def list_words(text: str) -> list[str]:
     return _TOKEN.findall(fold(text))
 
 
-def list_stems(text: str) -> list[str]:
+def list_stems(text: str, language: Language | None = None) -> list[str]:
     """Return the stems of a text in order, without stop words, including joined ones."""
-    return [term.stem for term in analyze(text) if term.word not in STOP_WORDS]
+    language = language or detect_language(text)
+    return [term.stem for term in analyze(text, language) if term.word not in language.stop_words]
 
 
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """Return one form for all forms of a word, and for its British and American spelling."""
+def add_other_stems(term: Term) -> Term:
+    """Return the term with its stems in all languages: too few words of a query show which one it has."""
+    if not term.word.isalpha():
+        return term
+    stems = dict.fromkeys(stem(term.word, language.name) for language in LANGUAGES)
+    return term._replace(others=tuple(one for one in stems if one != term.stem))
+
+
+@lru_cache(maxsize=131_072)
+def stem(word: str, language: str = ENGLISH.name) -> str:
+    """Return one form for all forms of a word; in English, also for its British and American spelling."""
+    if language == ENGLISH.name:
+        word = _unify_spelling(word)
+    with _stemmer_lock:
+        return str(_stemmers[language].stemWord(word))
+
+
+def _unify_spelling(word: str) -> str:
     word = IRREGULAR.get(word, word)
     if len(word) > 5:
         if word.endswith(("our", "ours", "oured")):
@@ -97,32 +131,31 @@ def stem(word: str) -> str:
             word = word[: word.rindex("is")] + "iz" + word[word.rindex("is") + 2 :]
         elif word.endswith(("tre", "bre", "tres", "bres")):
             word = word.rstrip("s")[:-2] + "er"
-    with _stemmer_lock:
-        return str(_stemmer.stemWord(word))
+    return word
 
 
 def _is_measure(run: list[tuple[str, int, int]], token: tuple[str, int, int], gap: str | None) -> bool:
-    return gap == " " and len(run) == 1 and run[0][0][0].isdigit() and token[0] in UNITS
+    return gap == " " and len(run) == 1 and run[0][0][0].isdigit() and is_unit(token[0])
 
 
-def _add_run(run: list[tuple[str, int, int]], terms: list[Term]) -> None:
+def _add_run(run: list[tuple[str, int, int]], terms: list[Term], language: str) -> None:
     """Add tokens without a space between them: each, and all joined."""
     first = run[0][0]
     if len(run) == 1 and not first[0].isdigit():
-        terms.append(Term(first, stem(first), run[0][1], run[0][2]))
+        terms.append(Term(first, stem(first, language), run[0][1], run[0][2]))
         return
-    if len(run) == 2 and first[0].isdigit() and run[1][0] in UNITS:
+    if len(run) == 2 and first[0].isdigit() and is_unit(run[1][0]):
         number = _spell_number(first)
         terms.append(Term(number, number, run[0][1], run[0][2]))
-        measure = number + UNITS[run[1][0]]
+        measure = write_measure(number, run[1][0])
         terms.append(Term(measure, measure, run[0][1], run[1][2], joined=True))
         return
     for token, start, end in run:
         word = _spell_number(token) if token[0].isdigit() else token
-        terms.append(Term(word, word if word[0].isdigit() else stem(word), start, end))
+        terms.append(Term(word, word if word[0].isdigit() else stem(word, language), start, end))
     if 2 <= len(run) <= _MAX_JOINED_PARTS:
         joined = "".join(token for token, _, _ in run)
-        terms.append(Term(joined, stem(joined), run[0][1], run[-1][2], joined=True))
+        terms.append(Term(joined, stem(joined, language), run[0][1], run[-1][2], joined=True))
 
 
 def _spell_number(token: str) -> str:

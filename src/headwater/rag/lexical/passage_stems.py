@@ -7,15 +7,20 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from headwater.rag.lexical.analyzer import list_stems
+from headwater.rag.lexical.analyzer import detect_language, list_stems
+from headwater.rag.lexical.languages import LANGUAGES
 
 # In a title, the words after these name the accessory's target, not the product: "case for a camera".
-_RELATION = re.compile(r"\b(?:for|fits|fit|to\s+fit|compatible\s+with|suitable\s+for)\b", re.IGNORECASE)
+_RELATIONS = {
+    language.name: re.compile(rf"\b(?:{'|'.join(language.relations)})\b", re.IGNORECASE)
+    for language in LANGUAGES
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PassageStems:
-    """Stems of the product's name, of the related product, and of the body; each as one text.
+    """Stems of the product's name, of the related product, and of the body, each as one text; and their
+    language.
 
     A query has few words and a passage many: substring searches cost less than building sets.
     """
@@ -23,6 +28,7 @@ class PassageStems:
     name: str
     related: str
     body: str
+    language: str
 
     def is_name(self, stem: str) -> bool:
         """True if the product's name has the stem."""
@@ -48,13 +54,15 @@ def split_title(text: str) -> tuple[str, str]:
 
 
 def write_stems(text: str) -> str:
-    """Return the stems in stored form: three lines, a space before and after each stem."""
+    """Return the stems in stored form: three lines, a space before and after each stem; then the language."""
     title, body = split_title(text)
-    relation = _RELATION.search(title)
+    language = detect_language(text)
+    relation = _RELATIONS[language.name].search(title)
     # A title that starts with the word has no other name.
     split_at = relation.start() if relation is not None and relation.start() > 0 else len(title)
     parts = (title[:split_at], title[split_at:], body)
-    return "\n".join(" ".join(("", *dict.fromkeys(list_stems(part)), "")) for part in parts)
+    lines = [" ".join(("", *dict.fromkeys(list_stems(part, language)), "")) for part in parts]
+    return "\n".join([*lines, language.name])
 
 
 def parse_stems(written: str) -> PassageStems:

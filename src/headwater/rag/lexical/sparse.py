@@ -5,13 +5,13 @@ are independent of other texts.
 """
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from headwater.rag.field_value import FieldValue
-from headwater.rag.lexical.analyzer import ANALYZER_VERSION, list_stems, list_words
-from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.analyzer import ANALYZER_VERSION, detect_language, list_stems, list_words
+from headwater.rag.lexical.languages import ENGLISH
 from headwater.rag.lexical.passage_stems import split_title, write_stems
 from headwater.rag.lexical.sparse_vector import SparseVector
 
@@ -60,12 +60,13 @@ class SparseEncoder:
         """Return vectors by name. The first of several lines is the title."""
         title, body = split_title(text)
         keywords = list_keywords(fields or {})
+        language = detect_language(text)
         bm25 = self.bm25
         weights: dict[str, float] = {}
-        _add_part(weights, title, bm25.title, bm25.b, bm25.title_length)
-        _add_part(weights, body, bm25.body, bm25.b, bm25.body_length)
+        _add_part(weights, list_stems(title, language), bm25.title, bm25.b, bm25.title_length)
+        _add_part(weights, list_stems(body, language), bm25.body, bm25.b, bm25.body_length)
         for keyword in keywords:
-            _add_part(weights, keyword, bm25.keywords)
+            _add_part(weights, list_stems(keyword, language), bm25.keywords)
         words = {term: tf * (bm25.k1 + 1) / (tf + bm25.k1) for term, tf in weights.items()}
         spelled = dict.fromkeys(
             word for part in (title, *keywords, body) for word in list_words(part) if _is_spelled(word)
@@ -100,14 +101,13 @@ def is_keyword(value: str) -> bool:
 
 
 def _is_spelled(word: str) -> bool:
-    return len(word) >= _MIN_SPELLED_LETTERS and word.isalpha() and word not in STOP_WORDS
+    return len(word) >= _MIN_SPELLED_LETTERS and word.isalpha() and word not in ENGLISH.stop_words
 
 
 def _add_part(
-    weights: dict[str, float], text: str, weight: float, b: float = 0.0, usual: float = 1.0
+    weights: dict[str, float], stems: Sequence[str], weight: float, b: float = 0.0, usual: float = 1.0
 ) -> None:
     """Add a part's words; `b` is the weight of its length normalisation."""
-    stems = list_stems(text)
     norm = 1 - b + b * len(stems) / usual
     for term in stems:
         weights[term] = weights.get(term, 0.0) + weight / norm

@@ -1,16 +1,17 @@
 """Rows found by a leg, prepared for ranking. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from headwater.rag.lexical.analyzer import analyze
+from headwater.rag.lexical.languages import LANGUAGES
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.protocol import PassageHit
 
-_NEGATIONS = frozenset({"no", "without", "not", "never", "zero", "non"})
-_NEGATIONS_AFTER = frozenset({"free", "less"})
+_NEGATIONS = frozenset({"never", "zero", "non"}).union(*(one.negators for one in LANGUAGES))
+_NEGATIONS_AFTER = frozenset({"free", "less", "frei", "los", "loze", "vrij"})
 _ANY_NEGATION = re.compile(rf"\b(?:{'|'.join((*_NEGATIONS, *_NEGATIONS_AFTER))})\b", re.IGNORECASE)
 # Number of words before a word in which a negation counts.
 _REACH = 3
@@ -27,6 +28,10 @@ class Candidate(NamedTuple):
         """True if the stem occurs anywhere in the row."""
         words = self.passage.words
         return words.text.has(stem) or stem in words.keyword_stems
+
+    def has_any(self, stems: Iterable[str]) -> bool:
+        """True if one of the stems occurs anywhere in the row."""
+        return any(map(self.has, stems))
 
     def affirms(self, stem: str) -> bool:
         """True if the stem occurs anywhere in the text without a nearby negation."""

@@ -17,24 +17,32 @@ from headwater.rag.retrieval.understanding import Understanding
 DENSE, WORDS = 0, 1
 """Indexes of the legs in `Candidate.scores`."""
 
+_MIN_PART = 4
+"""Letters of a stem that may be part of a longer word."""
+
 _Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each feature. Tuned on queries of two different shops; results are flat around these
-    values: docs/decisions."""
+    """The weight of each feature. Chosen so that shops which were left out gain: decision record 0047.
 
-    words: float = 0.7
-    dense: float = 0.4
-    name: float = 0.5
-    related: float = -0.8
-    body: float = 0.15
-    keywords: float = 0.6
-    complete: float = 0.3
+    `words` and `dense` are the legs' scores. Of the wanted words, weighted by rarity: `name` is in the title,
+    `part` is in a longer word of it ("Tasche" in "Umhängetasche"), `related` names what an accessory is for;
+    `complete` is the share that the row has anywhere. `attributes` counts fields that have the word, less
+    those that have another value. `unwanted` counts negated things that the row has, `price` is beyond a
+    limit, and `cheap` follows the direction of the price.
+    """
+
+    words: float = 0.4
+    dense: float = 0.5
+    name: float = 0.7
+    part: float = 0.6
+    related: float = -1.0
+    complete: float = 0.9
     attributes: float = 0.1
-    unwanted: float = -0.8
+    unwanted: float = -1.3
     price: float = -1.0
     cheap: float = 0.15
 
@@ -54,6 +62,7 @@ class _Occurrences:
     """
 
     name: _Flags
+    part: _Flags
     related: _Flags
     body: _Flags
     value: _Flags
@@ -62,31 +71,41 @@ class _Occurrences:
 
 def rank(
     candidates: Sequence[Candidate],
-    stems: Sequence[str],
+    stems: Sequence[tuple[str, ...]],
     understanding: Understanding,
     weights: Weights = Weights(),
     count: int | None = None,
 ) -> list[Ranked]:
     """Return the best `count` (None: all), best first; equal scores in the order of row keys.
 
-    `stems` are the wanted ones, corrected.
+    `stems` are the forms of each wanted word, corrected; one of them is enough.
     """
     if not candidates:
         return []
-    scores = (
-        weights.dense * _stretch(_list_scores(candidates, DENSE), from_zero=False)
-        + weights.words * _stretch(_list_scores(candidates, WORDS), from_zero=True)
-        + _score_terms(_find_occurrences(candidates, list(dict.fromkeys(stems))), weights)
-    )
-    if understanding.unwanted:
-        scores += weights.unwanted * _measure_unwanted(candidates, understanding.unwanted)
-    if understanding.asks_price:
-        scores += _score_prices(candidates, understanding, weights)
+    measured = measure(candidates, stems, understanding)
+    scores = np.sum([getattr(weights, name) * values for name, values in measured.items()], axis=0)
     # Rounded: the last bits of a sum must not decide ties.
     rounded = np.round(scores, 9)
     values = rounded.tolist()
     order = sorted((-values[at], candidates[at].passage.row_key, at) for at in _list_best(rounded, count))
     return [Ranked(candidates[at], -negative) for negative, _, at in order[:count]]
+
+
+def measure(
+    candidates: Sequence[Candidate], stems: Sequence[tuple[str, ...]], understanding: Understanding
+) -> dict[str, _Numbers]:
+    """Return the features of at least one candidate by the name of their weight; those that cannot differ are
+    left out."""
+    measured = {
+        "words": _stretch(_list_scores(candidates, WORDS), from_zero=True),
+        "dense": _stretch(_list_scores(candidates, DENSE), from_zero=False),
+        **_measure_terms(_find_occurrences(candidates, list(dict.fromkeys(stems)))),
+    }
+    if understanding.unwanted:
+        measured["unwanted"] = _measure_unwanted(candidates, understanding.unwanted)
+    if understanding.asks_price:
+        measured |= _measure_prices(candidates, understanding)
+    return measured
 
 
 def _list_best(scores: _Numbers, count: int | None) -> Sequence[int]:
@@ -113,59 +132,65 @@ def _stretch(scores: _Numbers, *, from_zero: bool) -> _Numbers:
     return np.where(found, (scores - low) / span, 0.0) if span > 0 else np.zeros(len(scores))
 
 
-def _find_occurrences(candidates: Sequence[Candidate], stems: Sequence[str]) -> _Occurrences:
+def _find_occurrences(candidates: Sequence[Candidate], stems: Sequence[tuple[str, ...]]) -> _Occurrences:
     words = [one.passage.words for one in candidates]
     texts = [one.text for one in words]
     values = [one.keyword_stems for one in words]
     fields = [one.keywords for one in words]
-    spaced = [f" {stem} " for stem in stems]
-    value = _to_flags([[stem in own for own in values] for stem in stems], len(candidates))
+    spaced = [[f" {stem} " for stem in forms] for forms in stems]
+    long = [[stem for stem in forms if len(stem) >= _MIN_PART and stem.isalpha()] for forms in stems]
+    names, related, bodies = ([getattr(text, part) for text in texts] for part in ("name", "related", "body"))
+    value = _to_flags([[not own.isdisjoint(forms) for own in values] for forms in stems], len(candidates))
     contradicted = np.zeros_like(value)
-    for at, stem in enumerate(stems):
+    for at, forms in enumerate(stems):
         holders = {
             name
             for number in np.flatnonzero(value[at])
             for name, keywords in fields[number].items()
-            if stem in keywords
+            if not keywords.isdisjoint(forms)
         }
         if holders:
             contradicted[at] = [not holders.isdisjoint(own) for own in fields]
     return _Occurrences(
-        _to_flags([[stem in text.name for text in texts] for stem in spaced], len(candidates)),
-        _to_flags([[stem in text.related for text in texts] for stem in spaced], len(candidates)),
-        _to_flags([[stem in text.body for text in texts] for stem in spaced], len(candidates)),
+        _to_flags([_list_holders(forms, names) for forms in spaced], len(candidates)),
+        _to_flags([_list_holders(forms, names) for forms in long], len(candidates)),
+        _to_flags([_list_holders(forms, related) for forms in spaced], len(candidates)),
+        _to_flags([_list_holders(forms, bodies) for forms in spaced], len(candidates)),
         value,
         contradicted & ~value,
     )
+
+
+def _list_holders(forms: Sequence[str], texts: Sequence[str]) -> list[bool]:
+    """Return for each text whether one of the forms is in it."""
+    if len(forms) == 1:
+        return [forms[0] in text for text in texts]
+    return [any(form in text for form in forms) for text in texts]
 
 
 def _to_flags(rows: Sequence[Sequence[bool]], width: int) -> _Flags:
     return np.array(rows, dtype=np.bool_).reshape(len(rows), width)
 
 
-def _score_terms(occurrences: _Occurrences, weights: Weights) -> _Numbers:
-    """Score where the wanted words occur; words rare among the candidates count more."""
-    counts = (occurrences.name | occurrences.related | occurrences.body | occurrences.value).sum(axis=1)
+def _measure_terms(occurrences: _Occurrences) -> dict[str, _Numbers]:
+    """Measure where the wanted words occur; words rare among the candidates count more."""
+    here = occurrences.name | occurrences.body | occurrences.value
+    counts = (here | occurrences.related | occurrences.part).sum(axis=1)
     size = occurrences.name.shape[1]
     known = counts > 0
     if not known.any():
-        return np.zeros(size)
+        return {}
     rarity = np.log1p((size - counts[known] + 0.5) / (counts[known] + 0.5))
-    name, related, body, value = (
-        flags[known] for flags in (occurrences.name, occurrences.related, occurrences.body, occurrences.value)
-    )
-    where = rarity @ (
-        weights.name * name
-        + weights.related * (related & ~name)
-        + weights.body * body
-        + weights.keywords * value
-    )
-    seen = (name | body | value).sum(axis=0)
-    agreed = value.sum(axis=0) - (occurrences.contradicted[known] & ~name).sum(axis=0)
-    scores: _Numbers = (
-        where / rarity.sum() + weights.complete * seen / len(rarity) + weights.attributes * agreed
-    )
-    return scores
+    rarity /= rarity.sum()
+    name = occurrences.name[known]
+    agreed = occurrences.value[known].sum(axis=0) - (occurrences.contradicted[known] & ~name).sum(axis=0)
+    return {
+        "name": rarity @ name,
+        "part": rarity @ (occurrences.part[known] & ~name),
+        "related": rarity @ (occurrences.related[known] & ~name),
+        "complete": here[known].sum(axis=0) / len(rarity),
+        "attributes": agreed.astype(np.float64),
+    }
 
 
 def _measure_unwanted(candidates: Sequence[Candidate], groups: Sequence[tuple[str, ...]]) -> _Numbers:
@@ -193,17 +218,17 @@ def _list_fields(words: PassageWords, group: tuple[str, ...]) -> list[str]:
     return [name for name, keywords in words.keywords.items() if keywords.issuperset(group)]
 
 
-def _score_prices(
-    candidates: Sequence[Candidate], understanding: Understanding, weights: Weights
-) -> _Numbers:
+def _measure_prices(candidates: Sequence[Candidate], understanding: Understanding) -> dict[str, _Numbers]:
     prices = np.array([one.passage.words.price for one in candidates], dtype=np.float64)
-    scores = np.zeros(len(candidates))
-    for limit, is_beyond in ((understanding.highest, np.greater), (understanding.lowest, np.less)):
-        if limit is not None:
-            # NaN is never beyond a limit.
-            scores[is_beyond(prices, limit)] = weights.price
+    # NaN is never beyond a limit.
+    beyond = np.zeros(len(candidates), dtype=np.bool_)
+    if understanding.highest is not None:
+        beyond |= prices > understanding.highest
+    if understanding.lowest is not None:
+        beyond |= prices < understanding.lowest
+    cheap = np.zeros(len(candidates))
     priced = ~np.isnan(prices)
     if understanding.direction and priced.any():
         ranks = np.searchsorted(np.sort(prices[priced]), prices[priced]) * 2 / priced.sum() - 1
-        scores[priced] += weights.cheap * understanding.direction * ranks
-    return scores
+        cheap[priced] = understanding.direction * ranks
+    return {"price": beyond.astype(np.float64), "cheap": cheap}

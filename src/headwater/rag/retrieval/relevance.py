@@ -1,62 +1,20 @@
 """Judges whether the results can answer the query at all. Pure.
 
-There is always a nearest row. A query is answered only if the words for the wanted thing occur in the rows
-found. "headphones for swimming" asks for headphones, whatever else is for swimming. Calibrated on the judged
-queries and on hopeless ones (`evaluation/data/hopeless.txt`), see decision record 0008.
+There is always a nearest row. Whether it is an answer follows from how near it is, and how much nearer than
+the others; from how many of the wanted words it has; and from whether the words for the wanted thing itself
+are in any row: "headphones for swimming" asks for headphones, whatever else is for swimming. The weights are
+those of a logistic regression on judged and on hopeless queries of eight shops: decision record 0047.
 """
 
+import math
 import re
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
-from headwater.rag.lexical.analyzer import Term, analyze
-from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.analyzer import Term, add_other_stems, analyze, detect_language
 from headwater.rag.retrieval.candidates import Candidate
 
-# The words after these say what the thing is for, of or like, not what it is.
-_ENDS = frozenset(
-    [
-        "for",
-        "with",
-        "without",
-        "that",
-        "which",
-        "who",
-        "whose",
-        "to",
-        "in",
-        "on",
-        "at",
-        "from",
-        "of",
-        "by",
-        "under",
-        "below",
-        "over",
-        "above",
-        "less",
-        "more",
-        "than",
-        "not",
-        "no",
-        "except",
-        "excluding",
-        "made",
-        "as",
-        "but",
-        "and",
-        "or",
-        "between",
-        "up",
-        "max",
-        "maximum",
-        "min",
-        "minimum",
-        "where",
-        "when",
-        "if",
-    ]
-)
 # Buyers' praise of what they want, which few sellers use.
 _PRAISE = frozenset(
     [
@@ -138,53 +96,77 @@ _PRAISE = frozenset(
 _BREAK = re.compile(r"[,.;:!?()\u2013\u2014]\s|[,.;:!?]$")
 
 
+_NEAR, _NEARER, _COVERED, _NAMED, _LONG, _FOUND, _BASE = 5.5, 5.0, 4.5, 1.8, 0.9, 2.5, -7.0
+_MOST_TERMS = 4
+"""Further words of a query are no sign of a buyer."""
+_MIN_PART = 4
+
+
 class Relevance(NamedTuple):
-    """The judgement. `unmatched` are words for the wanted thing that no row has.
+    """The judgement. `confidence` is from 0 to 1; `unmatched` are words for the wanted thing that no row has.
 
     Ignore `unmatched` for an answerable query.
     """
 
-    is_answerable: bool
+    confidence: float
     unmatched: tuple[str, ...] = ()
 
 
 def judge_relevance(
-    text: str, candidates: Sequence[Candidate], *, partial_similarity: float, full_similarity: float
+    text: str, wanted: Sequence[Term], candidates: Sequence[Candidate], top: Candidate | None
 ) -> Relevance:
-    """Judge the results for a query's corrected text.
+    """Judge the results for a query's corrected text and its wanted terms; `top` is the best row."""
+    if top is None:
+        return Relevance(0.0)
+    terms = [term for term in wanted if not term.joined] or list(wanted)
+    things = list_main_words(text)
+    unmatched = tuple(
+        term.word for term in things if not any(_has_part(candidate, term) for candidate in candidates)
+    )
+    near = [score for one in candidates if (score := one.scores[0]) is not None] or [0.0]
+    named = [top.passage.words.text.is_name(stem) for term in things for stem in term.stems[:1]]
+    evidence = (
+        _BASE
+        + _NEAR * max(near)
+        + _NEARER * (max(near) - median(near))
+        + _COVERED * _share([_has_part(top, term) for term in terms])
+        + _NAMED * _share(named)
+        + _LONG * min(len(terms), _MOST_TERMS)
+        + _FOUND * bool(things and not unmatched)
+    )
+    return Relevance(1 / (1 + math.exp(-evidence)), unmatched)
 
-    A thing may have other names. With an unmatched word, the query is answerable if the nearest row has
-    `full_similarity`. With `partial_similarity`, the last word for the thing must also be in a row.
-    """
-    if not candidates:
-        return Relevance(False)
-    words = list_main_words(text)
-    unmatched = tuple(term.word for term in words if not any(_has(one, term.stem) for one in candidates))
-    if not unmatched:
-        return Relevance(True)
-    similarity = max((one.scores[0] or 0.0 for one in candidates), default=0.0)
-    named = [term.word for term in words if not term.word[0].isdigit()] or [words[-1].word]
-    is_named = named[-1] not in unmatched
-    is_answerable = similarity >= (partial_similarity if is_named else full_similarity)
-    return Relevance(is_answerable, unmatched)
+
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 0.0
 
 
 def list_main_words(text: str) -> list[Term]:
     """Return the words for the wanted thing: up to the first preposition, comma or full stop after one."""
     found: list[Term] = []
     end = 0
-    for term in analyze(text):
+    language = detect_language(text)
+    for term in analyze(text, language):
         if term.joined:
             continue
-        if found and (term.word in _ENDS or _BREAK.search(text[end : term.start])):
+        if found and (term.word in language.ends or _BREAK.search(text[end : term.start])):
             break
         end = term.end
-        if term.word not in STOP_WORDS and term.word not in _ENDS and term.word not in _PRAISE:
-            found.append(term)
+        closed = (language.stop_words, language.ends, _PRAISE)
+        if not any(term.word in words for words in closed):
+            found.append(add_other_stems(term))
     return found
 
 
-def _has(candidate: Candidate, stem: str) -> bool:
-    """True if the stem names what the row is, has or does. A case for headphones is not headphones."""
+def _has_part(candidate: Candidate, term: Term) -> bool:
+    """True if the term names what the row is, has or does, or is part of a longer word there.
+
+    A case for headphones is not headphones.
+    """
     words = candidate.passage.words
-    return words.text.is_name(stem) or words.text.is_in_body(stem) or stem in words.keyword_stems
+    for stem in term.stems:
+        is_long = len(stem) >= _MIN_PART and stem.isalpha()
+        sought = stem if is_long else f" {stem} "
+        if sought in words.text.name or sought in words.text.body or stem in words.keyword_stems:
+            return True
+    return False

@@ -9,21 +9,21 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.errors import SearchError
 from headwater.rag.embedding.protocol import Embedder
-from headwater.rag.lexical.analyzer import Term, list_words, stem
+from headwater.rag.lexical.analyzer import Term, detect_language, list_words, stem
 from headwater.rag.lexical.sparse import TRIGRAMS, WORDS, SparseEncoder
 from headwater.rag.retrieval.candidates import Candidate, gather
 from headwater.rag.retrieval.diversity import diversify
 from headwater.rag.retrieval.fusion import fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.retrieval.ranking import Ranked, Weights, rank
-from headwater.rag.retrieval.relevance import Relevance, judge_relevance
+from headwater.rag.retrieval.relevance import judge_relevance
 from headwater.rag.retrieval.reranking import Reranker, reorder
 from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong, respell
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
@@ -43,7 +43,7 @@ _MAX_DIVERSITY_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """A query after understanding and correction of its words."""
 
     query: SearchQuery
@@ -52,8 +52,9 @@ class _Reading:
     text: str
 
     @property
-    def stems(self) -> list[str]:
-        return [term.stem for term in self.wanted]
+    def stems(self) -> list[tuple[str, ...]]:
+        """The forms of each wanted word."""
+        return [term.stems for term in self.wanted]
 
 
 class Retriever:
@@ -95,7 +96,7 @@ class Retriever:
         """Read the words of all rows, so that misspelt ones are corrected earlier. Takes about 40 us per
         chunk; does not change results. Raises `SearchError`."""
         if self._config.correct_spelling:
-            self._vocabulary = Vocabulary(one.list_words() for one in self._index.iter_passages())
+            self._vocabulary = Vocabulary(self._index.iter_passages())
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Return at most `limit` rows, best first. An empty query finds nothing."""
@@ -105,40 +106,33 @@ class Retriever:
                 f"this index is at commit {as_of or 'unknown'}, not at {query.as_of}",
                 hint="omit `as_of`; `headwater serve` loads the index of another commit",
             )
-        understanding = understand(query.text)
-        reading = _Reading(query, understanding, understanding.wanted, understanding.text)
-        candidates, reading, corrections = self._find(reading)
+        candidates, reading, corrections = self.gather(query)
         ranked = self._order(candidates, reading)
         shown = ranked[: max(query.limit, 0)]
         rows = tuple(_to_row(one, rank, reading.stems) for rank, one in enumerate(shown, start=1))
-        understood = {**understanding.describe(), **spell_corrections(corrections)}
-        relevance = self._judge(reading, candidates)
+        understood = {**reading.understanding.describe(), **spell_corrections(corrections)}
+        top = ranked[0].candidate if ranked else None
+        relevance = judge_relevance(reading.text, reading.wanted, candidates, top)
         return SearchResult(
             rows,
             self._version,
             as_of,
             understood,
-            is_answerable=relevance.is_answerable,
+            is_answerable=relevance.confidence >= self._config.relevance.min_confidence,
             unmatched=relevance.unmatched,
         )
 
-    def _judge(self, reading: _Reading, candidates: Sequence[Candidate]) -> Relevance:
-        config = self._config.relevance
-        return judge_relevance(
-            reading.text,
-            candidates,
-            partial_similarity=config.partial_similarity,
-            full_similarity=config.full_similarity,
-        )
-
-    def _find(self, reading: _Reading) -> tuple[list[Candidate], _Reading, dict[str, str]]:
-        """Return candidates, the final reading of the query, and corrections of words that no row has."""
-        conditions = build_conditions(reading.query)
+    def gather(self, query: SearchQuery) -> tuple[list[Candidate], Reading, dict[str, str]]:
+        """Return the candidates before ranking, the final reading of the query, and corrections of words that
+        no row has. Raises `SearchError`."""
+        understanding = understand(query.text)
+        reading = Reading(query, understanding, understanding.wanted, understanding.text)
+        conditions = build_conditions(query)
         return self._find_at_once(reading, conditions) or self._find_in_rounds(reading, conditions)
 
     def _find_at_once(
-        self, reading: _Reading, conditions: Filter
-    ) -> tuple[list[Candidate], _Reading, dict[str, str]] | None:
+        self, reading: Reading, conditions: Filter
+    ) -> tuple[list[Candidate], Reading, dict[str, str]] | None:
         """Search with learnt words, in one round trip; None without corrections, or if unconfirmed."""
         corrections = self._guess(reading.wanted) if self._config.correct_spelling else {}
         if not corrections:
@@ -151,13 +145,15 @@ class Retriever:
         return candidates, corrected, corrections
 
     def _guess(self, wanted: Sequence[Term]) -> dict[str, str]:
-        unknown = [term.word for term in wanted if may_be_wrong(term) and not self._vocabulary.has(term.stem)]
+        unknown = [
+            term.word for term in wanted if may_be_wrong(term) and not self._vocabulary.has_any(term.stems)
+        ]
         nearest = {word: self._vocabulary.find_nearest(word) for word in unknown}
         return {word: near for word, near in nearest.items() if near is not None}
 
     def _find_in_rounds(
-        self, reading: _Reading, conditions: Filter
-    ) -> tuple[list[Candidate], _Reading, dict[str, str]]:
+        self, reading: Reading, conditions: Filter
+    ) -> tuple[list[Candidate], Reading, dict[str, str]]:
         """Search again with corrected words when a word is in none of the candidates."""
         legs = self._ask(reading, conditions)
         candidates = gather(legs)
@@ -173,7 +169,7 @@ class Retriever:
         return gather(self._ask(corrected, conditions)), corrected, corrections
 
     def _ask(
-        self, reading: _Reading, conditions: Filter, further_words: Iterable[str] = ()
+        self, reading: Reading, conditions: Filter, further_words: Iterable[str] = ()
     ) -> list[list[PassageHit]]:
         """Return hits of the dense leg and of the lexical leg; the latter also searches the words
         `further_words`."""
@@ -191,7 +187,7 @@ class Retriever:
         found = dict(zip(asked, answers, strict=True))
         return [found.get(0, []), found.get(1, [])]
 
-    def _order(self, candidates: Sequence[Candidate], reading: _Reading) -> list[Ranked]:
+    def _order(self, candidates: Sequence[Candidate], reading: Reading) -> list[Ranked]:
         if self._config.ranking == "features":
             count = self._count_wanted(reading.query)
             ranked = rank(candidates, reading.stems, reading.understanding, self._weights, count)
@@ -253,17 +249,17 @@ def build_conditions(query: SearchQuery) -> list[IndexCondition]:
 
 def weigh_terms(wanted: Sequence[Term]) -> dict[str, float]:
     """Return weights of the words' stems, and of neighbours written as one."""
-    weights = {term.stem: _JOINED_WEIGHT if term.joined else 1.0 for term in wanted}
+    weights = {one: _JOINED_WEIGHT if term.joined else 1.0 for term in wanted for one in term.stems}
     words = [term.word for term in wanted if not term.joined and term.word.isalpha()]
     for first, second in pairwise(words):
         weights.setdefault(stem(first + second), _JOINED_WEIGHT)
     return weights
 
 
-def _respell(reading: _Reading, corrections: Mapping[str, str]) -> _Reading:
+def _respell(reading: Reading, corrections: Mapping[str, str]) -> Reading:
     wanted = respell(reading.wanted, corrections)
     text = _replace_words(reading.text, corrections)
-    return _Reading(reading.query, reading.understanding, wanted, text)
+    return Reading(reading.query, reading.understanding, wanted, text)
 
 
 def _is_confirmed(corrections: Mapping[str, str], candidates: Sequence[Candidate]) -> bool:
@@ -281,7 +277,7 @@ def _replace_words(text: str, corrections: Mapping[str, str]) -> str:
 
 
 def _reread(
-    ranked: Sequence[Ranked], reading: _Reading, reranker: Reranker, config: RetrievalConfig
+    ranked: Sequence[Ranked], reading: Reading, reranker: Reranker, config: RetrievalConfig
 ) -> list[Ranked]:
     if config.rerank is None:
         return list(ranked)
@@ -294,9 +290,9 @@ def _reread(
     return [*reread, *ranked[len(best) :]]
 
 
-def _to_row(ranked: Ranked, rank: int, stems: Sequence[str]) -> FoundRow:
+def _to_row(ranked: Ranked, rank: int, stems: Sequence[tuple[str, ...]]) -> FoundRow:
     found = ranked.candidate.passage
-    wanted = frozenset(stems)
+    wanted = frozenset(chain.from_iterable(stems))
     matched = tuple(word for word, its_stem in _list_spellings(found.text) if its_stem in wanted)
     return FoundRow(found.row_key, rank, ranked.score, found.text, found.fields, found.instant, matched)
 
@@ -304,4 +300,5 @@ def _to_row(ranked: Ranked, rank: int, stems: Sequence[str]) -> FoundRow:
 @lru_cache(maxsize=_REMEMBERED)
 def _list_spellings(text: str) -> tuple[tuple[str, str], ...]:
     """Return each distinct word of the text with its stem, in order."""
-    return tuple((word, stem(word)) for word in dict.fromkeys(list_words(text)))
+    language = detect_language(text).name
+    return tuple((word, stem(word, language)) for word in dict.fromkeys(list_words(text)))

@@ -12,8 +12,8 @@ from importlib.resources import files
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from headwater.rag.lexical.analyzer import Term, stem
-from headwater.rag.lexical.english import STOP_WORDS
+from headwater.rag.lexical.analyzer import Term, add_other_stems, stem
+from headwater.rag.lexical.languages import ENGLISH
 from headwater.rag.retrieval.candidates import Candidate
 
 _MIN_LETTERS = 4
@@ -26,7 +26,7 @@ def find_unknown(wanted: Sequence[Term], found: Sequence[Candidate]) -> list[str
     return [
         term.word
         for term in wanted
-        if may_be_wrong(term) and not any(candidate.has(term.stem) for candidate in found)
+        if may_be_wrong(term) and not any(candidate.has_any(term.stems) for candidate in found)
     ]
 
 
@@ -42,7 +42,7 @@ def correct(words: Sequence[str], pool: Sequence[Candidate]) -> dict[str, str]:
 
 def is_choice(word: str) -> bool:
     """True if a misspelt word may stand for this one."""
-    return len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS
+    return len(word) >= _MIN_LETTERS and word.isalpha() and word not in ENGLISH.stop_words
 
 
 def count_edits(word: str) -> int:
@@ -68,7 +68,7 @@ def respell(wanted: Sequence[Term], corrections: Mapping[str, str]) -> tuple[Ter
     return tuple(
         term
         if term.word not in corrections
-        else Term(corrections[term.word], stem(corrections[term.word]), term.start, term.end)
+        else add_other_stems(Term(corrections[term.word], stem(corrections[term.word]), term.start, term.end))
         for term in wanted
     )
 

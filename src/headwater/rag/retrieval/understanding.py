@@ -8,89 +8,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headwater.rag.lexical.analyzer import Term, analyze, fold
-from headwater.rag.lexical.english import STOP_WORDS, UNITS
+from headwater.rag.lexical import units
+from headwater.rag.lexical.analyzer import Term, add_other_stems, analyze, detect_language, fold
+from headwater.rag.lexical.languages import Language
 
 # Maximum length read from a query; longer text adds nothing to its meaning.
 MAX_CHARACTERS = 2_000
 _MAX_NEGATED_WORDS = 3
-
-NEGATORS = frozenset(
-    {
-        "without",
-        "no",
-        "not",
-        "except",
-        "excluding",
-        "exclude",
-        "excludes",
-        "minus",
-        "lacking",
-        "avoid",
-        "never",
-        "nor",
-    }
-)
-_TWO_WORD_NEGATORS = frozenset(
-    {
-        ("other", "than"), ("anything", "but"), ("everything", "but"), ("all", "but"), ("instead", "of"),
-        ("rather", "than"), ("apart", "from"), ("free", "of"), ("free", "from"), ("not", "want"),
-        ("not", "have"), ("not", "like"), ("not", "contain"), ("not", "include"),
-    }
-)  # fmt: skip
-# After these, `not` describes an action, not a missing feature: "does not slip".
-_VERBS_BEFORE_NOT = frozenset(
-    {
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "need",
-        "must",
-        "should",
-        "will",
-        "would",
-        "may",
-        "might",
-        "has",
-        "have",
-    }
-)
-# Words between `not` and the unwanted thing.
-_FILLERS = frozenset(
-    {
-        "a",
-        "an",
-        "any",
-        "the",
-        "in",
-        "made",
-        "of",
-        "out",
-        "with",
-        "have",
-        "has",
-        "having",
-        "contain",
-        "containing",
-        "color",
-        "colored",
-        "colour",
-        "coloured",
-        "is",
-        "are",
-        "be",
-        "from",
-        "for",
-        "by",
-        "it",
-        "them",
-        "using",
-        "used",
-    }
-)
-_JOINERS = frozenset({"or", "nor", "and"})
 
 # "isn't", "don't", also with a typographic apostrophe.
 _CONTRACTION = re.compile(r"\b(is|are|do|does|has|have|was|were|did|ca|wo|should|would|could)n['\u2019]?t\b")
@@ -119,6 +43,23 @@ _AT_LEAST = re.compile(
 )
 _ABOUT = re.compile(rf"\b{_LEAD}(?:about|around|roughly|approximately|circa|ca\.?)\s*{_PRICED}")
 _EXACTLY = re.compile(rf"(?:\b(?:for|costs?|at|price)\s+)?{_PRICED}")
+# Words that also mean other things need a currency.
+_AT_MOST_ABROAD = re.compile(
+    r"\b(?:(?:fur\s+)?unter|hochstens|maximal|weniger\s+als|gunstiger\s+als|billiger\s+als"
+    r"|(?:a\s+)?moins\s+de|au\s+maximum|au\s+plus|(?:por\s+)?menos\s+de|por\s+debajo\s+de|como\s+maximo"
+    r"|meno\s+di|al\s+massimo|minder\s+dan|maximaal|hoogstens|abaixo\s+de|no\s+maximo)"
+    rf"\s*{_AMOUNT}"
+    r"|\b(?:bis(?:\s+zu)?|jusqu\W?a|sous|hasta|fino\s+a|sotto(?:\s+i)?|onder(?:\s+de)?|tot|ate)"
+    rf"\s*{_PRICED}"
+)
+_AT_LEAST_ABROAD = re.compile(
+    r"\b(?:mindestens|mehr\s+als|plus\s+de|au\s+moins|a\s+partir\s+de|mas\s+de|al\s+menos|piu\s+di"
+    rf"|almeno|meer\s+dan|minstens|mais\s+de|pelo\s+menos)\s*{_PRICED}"
+)
+_CHEAP_ABROAD = re.compile(
+    r"\b(?:gunstig(?:e[rsnm]?)?|billig(?:e[rsnm]?)?|preiswert(?:e[rsnm]?)?|pas\s+cher(?:e|s|es)?|bon\s+marche"
+    r"|barat[oa]s?|economic[oaie]s?|economique|a\s+buon\s+prezzo|goedkoop|goedkope)\b"
+)
 _CHEAP = re.compile(
     r"\b(?:(?:a\s+)?(?:good|great|best|fair)?\s*(?:value|price)[\s-]+to[\s-]+(?:price|value)(?:\s+ratio)?"
     r"|cheap(?:er|est)?|inexpensive|affordable|low[\s-]?(?:cost|priced?|budget)|on\s+a\s+budget|budget"
@@ -169,14 +110,13 @@ def understand(query: str) -> Understanding:
     folded = fold(query[:MAX_CHARACTERS]).replace("w/o", "without").strip()
     folded = _CONTRACTION.sub(r"\1 not", folded)
     rest, lowest, highest, direction = _read_price(folded)
-    terms = analyze(rest)
-    unwanted, dropped = _read_negations(rest, terms)
+    language = detect_language(folded)
+    terms = analyze(rest, language)
+    unwanted, dropped = _read_negations(rest, terms, language)
     kept = [term for number, term in enumerate(terms) if number not in dropped]
-    wanted = tuple(term for term in kept if term.word not in STOP_WORDS)
-    if not wanted:
-        # Only stop words and prices: better these than nothing.
-        kept = [term for number, term in enumerate(terms) if number not in dropped] or terms
-        wanted = tuple(kept)
+    # Only stop words and prices: better these than nothing.
+    chosen = [term for term in kept if term.word not in language.stop_words] or kept or terms
+    wanted = tuple(map(add_other_stems, chosen))
     return Understanding(_write_text(rest, terms, dropped), wanted, unwanted, lowest, highest, direction)
 
 
@@ -199,11 +139,11 @@ def _read_price(text: str) -> tuple[str, float | None, float | None, int]:
             numbers = _list_numbers(match)
             return _read_direction(_cut(text, match), min(numbers), max(numbers))
     lowest = highest = None
-    match = _AT_MOST.search(text)
+    match = _AT_MOST.search(text) or _AT_MOST_ABROAD.search(text)
     if match is not None:
         highest = _list_numbers(match)[0]
         text = _cut(text, match)
-    match = _AT_LEAST.search(text)
+    match = _AT_LEAST.search(text) or _AT_LEAST_ABROAD.search(text)
     if match is not None:
         lowest = _list_numbers(match)[0]
         text = _cut(text, match)
@@ -221,7 +161,7 @@ def _read_price(text: str) -> tuple[str, float | None, float | None, int]:
 def _read_direction(
     text: str, lowest: float | None, highest: float | None
 ) -> tuple[str, float | None, float | None, int]:
-    for pattern, direction in ((_CHEAP, -1), (_DEAR, 1)):
+    for pattern, direction in ((_CHEAP, -1), (_CHEAP_ABROAD, -1), (_DEAR, 1)):
         match = pattern.search(text)
         if match is not None:
             return _cut(text, match), lowest, highest, direction
@@ -245,23 +185,27 @@ def _parse_number(text: str) -> float:
     return float(parts[0] if len(parts) == 1 else "".join(parts[:-1]) + "." + parts[-1])
 
 
-def _read_negations(text: str, terms: Sequence[Term]) -> tuple[tuple[tuple[str, ...], ...], frozenset[int]]:
+def _read_negations(
+    text: str, terms: Sequence[Term], language: Language
+) -> tuple[tuple[tuple[str, ...], ...], frozenset[int]]:
     """Return groups of unwanted stems, and the indexes of the terms that negate them."""
     groups: list[tuple[str, ...]] = []
     dropped: set[int] = set()
     number = 0
     while number < len(terms):
-        length = _measure_negator(text, terms, number)
+        length = _measure_negator(text, terms, number, language)
         if not length:
             number += 1
             continue
-        chosen, end = _read_unwanted(text, terms, number + length)
+        chosen, end = _read_unwanted(text, terms, number + length, language)
         if chosen:
             groups += [tuple(terms[one].stem for one in group) for group in chosen]
             dropped.update(range(number, end))
         number = max(end, number + 1)
     kept = [
-        term for number, term in enumerate(terms) if number not in dropped and term.word not in STOP_WORDS
+        term
+        for number, term in enumerate(terms)
+        if number not in dropped and term.word not in language.stop_words
     ]
     if groups and not kept and len(groups[0]) > 1:
         # "no leather boots": the boots are wanted.
@@ -271,23 +215,25 @@ def _read_negations(text: str, terms: Sequence[Term]) -> tuple[tuple[tuple[str, 
     return tuple(groups), frozenset(dropped)
 
 
-def _measure_negator(text: str, terms: Sequence[Term], number: int) -> int:
+def _measure_negator(text: str, terms: Sequence[Term], number: int, language: Language) -> int:
     """Return the number of terms of the negation that starts here; 0 for none."""
     word = terms[number].word
     following = terms[number + 1] if number + 1 < len(terms) else None
     if following is None:
         return 0
-    if (word, following.word) in _TWO_WORD_NEGATORS:
+    if (word, following.word) in language.two_word_negators:
         return 2
-    if word not in NEGATORS or text[terms[number].end : terms[number].end + 1] in "-.":
+    if word not in language.negators or text[terms[number].end : terms[number].end + 1] in "-.":
         return 0
     if word == "no" and following.word[0].isdigit():
         return 0
     before = terms[number - 1].word if number else ""
-    return 0 if word == "not" and before in _VERBS_BEFORE_NOT else 1
+    return 0 if before in language.verbal.get(word, ()) else 1
 
 
-def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[list[int]], int]:
+def _read_unwanted(
+    text: str, terms: Sequence[Term], start: int, language: Language
+) -> tuple[list[list[int]], int]:
     """Return groups of term indexes after a negation, and where it ends."""
     groups: list[list[int]] = [[]]
     number = start
@@ -296,13 +242,13 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
         parted = number > start and re.search(r"[,.;:!?()]", text[terms[number - 1].end : term.start])
         if parted and groups[-1]:
             break
-        if term.word in _JOINERS and groups[-1]:
-            if not _continues(terms, number):
+        if term.word in language.joiners and groups[-1]:
+            if not _continues(terms, number, language):
                 break
             groups.append([])
-        elif term.word in _FILLERS and not groups[-1]:
+        elif term.word in language.fillers and not groups[-1]:
             pass
-        elif term.word in STOP_WORDS or term.word in NEGATORS:
+        elif term.word in language.stop_words or term.word in language.negators:
             break
         else:
             groups[-1].append(number)
@@ -310,15 +256,16 @@ def _read_unwanted(text: str, terms: Sequence[Term], start: int) -> tuple[list[l
     return [group for group in groups if group], number
 
 
-def _continues(terms: Sequence[Term], number: int) -> bool:
-    """True if the word after "or" or "and" is also unwanted."""
+def _continues(terms: Sequence[Term], number: int, language: Language) -> bool:
+    """True if the word after "or" is also unwanted; "and" begins something else."""
     following = terms[number + 1] if number + 1 < len(terms) else None
-    return following is not None and following.word not in STOP_WORDS and terms[number].word != "and"
+    is_also = terms[number].word in language.also
+    return following is not None and following.word not in language.stop_words and not is_also
 
 
 def is_measure(term: Term) -> bool:
     """True if the term is a number with its unit."""
-    return term.joined and term.stem[0].isdigit() and term.stem.lstrip("0123456789.") in UNITS.values()
+    return term.joined and units.is_measure(term.stem)
 
 
 def spell_corrections(corrections: Mapping[str, str]) -> dict[str, str]:

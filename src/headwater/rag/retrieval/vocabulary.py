@@ -4,30 +4,34 @@ It may be outdated: choices are verified against the rows found with them.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from headwater.rag.lexical.analyzer import stem
 from headwater.rag.lexical.sparse import list_letters
+from headwater.rag.passage import Passage
 from headwater.rag.retrieval.spelling import count_edits, is_choice, list_nearest
 
 _LETTERS_AN_EDIT = 3
 
 
 class Vocabulary:
-    """Built once from the words of each row; immutable."""
+    """Built once from the rows; immutable."""
 
-    def __init__(self, rows: Iterable[Iterable[str]] = ()) -> None:
-        words = set(chain.from_iterable(rows))
-        self._stems = frozenset(map(stem, words))
+    def __init__(self, rows: Iterable[Passage] = ()) -> None:
+        words: set[str] = set()
+        stems: set[str] = set()
+        for row in rows:
+            words |= row.list_words()
+            stems |= row.words.list_stems()
+        self._stems = frozenset(stems)
         self._choices = sorted(filter(is_choice, words))
         self._postings = _build_postings(self._choices)
 
-    def has(self, stem_: str) -> bool:
-        """True if a row has a word of that stem."""
-        return stem_ in self._stems
+    def has_any(self, stems: Iterable[str]) -> bool:
+        """True if a row has a word of one of the stems."""
+        return not self._stems.isdisjoint(stems)
 
     def find_nearest(self, word: str) -> str | None:
         """Return the intended word; None when none is near, or several are equally near: only context could

@@ -1,7 +1,8 @@
-"""The shipped default has to beat each leg and plain fusion, on held-out queries and on another shop."""
+"""The shipped default has to beat each leg and plain fusion, on held-out queries and on shops unlike it."""
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from headwater.rag.evaluation.files import read_shipped
 from headwater.rag.evaluation.judged import JudgedSet
 from headwater.rag.evaluation.report import evaluate
 from headwater.rag.evaluation.runs import BM25, DENSE, HYBRID, PLAIN_FUSION, run_all
+from tests.fixtures.search.judged_shops import SHOPS, read_shop
 from tests.fixtures.search.other_catalogue import generate_other
 
 MARGIN = 0.04
@@ -26,7 +28,12 @@ def read_page(title: str) -> dict[str, float]:
 
 @pytest.mark.parametrize(
     ("title", "load"),
-    [("The shipped catalogue", read_shipped), ("Another catalogue", generate_other)],
+    [
+        ("The shipped catalogue", read_shipped),
+        ("Another catalogue", generate_other),
+        *((name.capitalize(), partial(read_shop, name)) for name in SHOPS),
+    ],
+    ids=["shipped", "other", *SHOPS],
 )
 def test_the_default_beats_legs_and_plain_fusion(title: str, load: Callable[[], JudgedSet]) -> None:
     judged = load()

@@ -1,6 +1,6 @@
 import pytest
 
-from headwater.rag.lexical.analyzer import analyze, fold, list_stems, stem
+from headwater.rag.lexical.analyzer import add_other_stems, analyze, detect_language, fold, list_stems, stem
 
 
 @pytest.mark.parametrize(
@@ -8,7 +8,8 @@ from headwater.rag.lexical.analyzer import analyze, fold, list_stems, stem
     [
         ("10 mm", "10mm", "10 millimetres", "10-mm"),
         ("1.5 l", "1,5 l", "1.50l", "1.5 litres"),
-        ("1500 w", "1,500 W", "1500 watts"),
+        ("1500 w", "1,500 W", "1500 watts", "1.5 kW", "1,5 kilowatts"),
+        ("60 cm", "600mm", "0.6 m", "60 Zentimeter", "60 centimetros"),
     ],
 )
 def test_a_measure_is_the_same_however_it_is_written(alike: tuple[str, ...]) -> None:
@@ -27,6 +28,54 @@ def test_a_measure_is_the_same_however_it_is_written(alike: tuple[str, ...]) -> 
 )  # fmt: skip
 def test_forms_and_spellings_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("german", "leichtes Kinderfahrrad für die Kleinen", "leichte Kinderfahrräder für den Kleinen"),
+        ("french", "des lampes de chevet pour la chambre", "une lampe de chevet pour les chambres"),
+        ("spanish", "unas mochilas ligeras para el viaje", "una mochila ligera para los viajes"),
+        ("italian", "gli zaini leggeri per il viaggio", "uno zaino leggero per i viaggi"),
+        ("dutch", "de waterdichte rugzakken voor het kind", "een waterdichte rugzak voor het kind"),
+        ("portuguese", "as mochilas leves para um menino", "uma mochila leve para os meninos"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem_in_the_language_of_the_text(
+    language: str, one: str, other: str
+) -> None:
+    assert detect_language(one).name == detect_language(other).name == language
+    assert list_stems(one) == list_stems(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Edelstahl-Wasserkocher",
+        "1.7 l",
+        "no lights",
+        "red men's shoes",
+        "pour over kettle",
+        "men hat",
+        "die-cast van",
+    ],
+)
+def test_a_text_without_words_of_another_language_is_english(text: str) -> None:
+    assert detect_language(text).name == "english"
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("Fahrräder", "Ein Fahrrad für die ganze Familie"),
+        ("mochilas", "La mochila que no pesa"),
+        ("chairs", "A chair for the garden"),
+    ],
+)
+def test_a_word_of_a_query_is_found_in_texts_of_any_language(word: str, text: str) -> None:
+    (term,) = analyze(word)
+    assert not {*add_other_stems(term).stems}.isdisjoint(list_stems(text))
 
 
 @pytest.mark.parametrize(("one", "other"), [("pot", "post"), ("cable", "cab"), ("glass", "glasses frame")])

@@ -32,7 +32,7 @@ def test_stem_matches_complete_words_in_their_part() -> None:
 
 
 def test_a_title_that_begins_with_the_word_is_all_name() -> None:
-    assert read_stems("For dogs\n") == PassageStems(" dog ", " ", " ")
+    assert read_stems("For dogs\n") == PassageStems(" dog ", " ", " ", "english")
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_a_title_that_begins_with_the_word_is_all_name() -> None:
 )
 def test_stems_are_read_as_they_were_written(text: str) -> None:
     written = write_stems(text)
-    assert written.count("\n") == 2
+    assert written.count("\n") == 3
     assert parse_stems(written) == read_stems(text)

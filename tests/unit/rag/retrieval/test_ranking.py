@@ -16,7 +16,7 @@ def make(
 
 def order(query: str, *candidates: Candidate) -> list[str]:
     understanding = understand(query)
-    stems = [term.stem for term in understanding.wanted]
+    stems = [term.stems for term in understanding.wanted]
     return [one.candidate.passage.row_key for one in rank(candidates, stems, understanding)]
 
 
@@ -32,10 +32,10 @@ def test_scores_of_the_legs_count() -> None:
 
 def test_the_best_few_are_the_first_of_all() -> None:
     candidates = [make(f"{number * 7 % 20:02}", dense=number % 3 / 2) for number in range(20)]
-    everything = rank(candidates, ["thing"], understand("thing"))
+    everything = rank(candidates, [("thing",)], understand("thing"))
     assert len({one.score for one in everything}) < len(everything), "the test needs equals to say anything"
     for count in range(22):
-        assert rank(candidates, ["thing"], understand("thing"), count=count) == everything[:count]
+        assert rank(candidates, [("thing",)], understand("thing"), count=count) == everything[:count]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,30 @@ from headwater.rag.evaluation.runs import build_index
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.relevance import list_main_words
 from headwater.rag.retrieval.retriever import Retriever
+from tests.fixtures.search.judged_shops import SHOPS, list_hopeless, read_shop
 from tests.fixtures.search.other_catalogue import generate_other
 
-# What the defaults reach is 1.1 and 8.1 % (0.4 and 1.0 % on the other shop).
-MAX_REFUSED, MAX_ANSWERED = 0.02, 0.10
+# What the defaults reach is on the page of figures. The shipped list has many near misses.
+MAX_REFUSED = {
+    "shipped": 0.02,
+    "other": 0.02,
+    "prose": 0.05,
+    "marketplace": 0.09,
+    "sheets": 0.09,
+    "german": 0.37,
+    "french": 0.18,
+    "spanish": 0.22,
+}
+MAX_ANSWERED = {
+    "shipped": 0.17,
+    "other": 0.07,
+    "prose": 0.05,
+    "marketplace": 0.07,
+    "sheets": 0.04,
+    "german": 0.06,
+    "french": 0.11,
+    "spanish": 0.15,
+}
 LIMIT = 5
 
 
@@ -26,34 +46,34 @@ def embedder() -> Embedder:
     return build_embedder(EmbedderConfig(), {})
 
 
-@pytest.fixture(scope="module")
-def shops(embedder: Embedder) -> dict[str, tuple[JudgedSet, Retriever]]:
-    return {
-        name: (judged, build_retriever(judged, embedder))
-        for name, judged in (("shipped", read_shipped()), ("other", generate_other()))
-    }
-
-
 def build_retriever(judged: JudgedSet, embedder: Embedder) -> Retriever:
     retriever = Retriever(build_index(judged, embedder), embedder)
     retriever.learn_words()
     return retriever
 
 
-@pytest.mark.parametrize("shop", ["shipped", "other"])
+def load(shop: str) -> tuple[JudgedSet, list[str]]:
+    """The shop and its hopeless queries. The shipped list has fishing rods, as the other shop has."""
+    if shop == "shipped":
+        return read_shipped(), read_hopeless()
+    if shop == "other":
+        return generate_other(), [text for text in read_hopeless() if text != "fishing rod"]
+    return read_shop(shop), list_hopeless(shop)
+
+
+@pytest.mark.parametrize("shop", ["shipped", "other", *SHOPS])
 def test_error_rates_of_both_kinds(
-    shop: str, shops: dict[str, tuple[JudgedSet, Retriever]], record_property: Callable[[str, object], None]
+    shop: str, embedder: Embedder, record_property: Callable[[str, object], None]
 ) -> None:
-    judged, retriever = shops[shop]
-    # The list was written for the shipped catalogue; the other shop has fishing rods.
-    hopeless = [text for text in read_hopeless() if shop == "shipped" or text != "fishing rod"]
+    judged, hopeless = load(shop)
+    retriever = build_retriever(judged, embedder)
     refused = [query.text for query in judged.queries if not search(retriever, query.text).is_answerable]
     answered = [text for text in hopeless if search(retriever, text).is_answerable]
     rates = (len(refused) / len(judged.queries), len(answered) / len(hopeless))
     record_property("refused", f"{rates[0]:.1%}")
     record_property("answered", f"{rates[1]:.1%}")
-    assert rates[0] <= MAX_REFUSED, (rates, refused)
-    assert rates[1] <= MAX_ANSWERED, (rates, answered)
+    assert rates[0] <= MAX_REFUSED[shop], (rates, refused)
+    assert rates[1] <= MAX_ANSWERED[shop], (rates, answered)
 
 
 def search(retriever: Retriever, text: str) -> SearchResult:

@@ -1,5 +1,6 @@
 import pytest
 
+from headwater.rag.lexical.analyzer import fold
 from headwater.rag.retrieval.understanding import understand
 
 
@@ -67,9 +68,9 @@ def test_not_every_no_is_a_negation(query: str) -> None:
         ("lamp around 300 euros", 225, 375, {"lamp"}),
         ("$50 lamp", None, 50, {"lamp"}),
         ("lamp that costs less than 30", None, 30, {"lamp"}),
-        ("hose less than 5 m", None, None, {"hose", "less", "5", "5m"}),
+        ("hose less than 5 m", None, None, {"hose", "less", "5", "5000mm"}),
         ("tent for up to 5 people", None, None, {"tent", "up", "5", "person"}),
-        ("from 20 to 40 kg weights", None, None, {"20", "40", "40kg", "weight"}),
+        ("from 20 to 40 kg weights", None, None, {"20", "40", "40000g", "weight"}),
         ("lamp 50% off", None, None, {"lamp", "50", "off"}),
         ("lamp 2000", None, None, {"lamp", "2000"}),
     ],
@@ -112,3 +113,56 @@ def test_nothing_is_lost_when_all_words_are_stop_words() -> None:
 def test_understanding_is_described() -> None:
     described = understand("cheap lamp without shade between 20 and 40 euros").describe()
     assert described == {"not wanted": "shade", "price from": "20", "price to": "40", "price": "low"}
+
+
+@pytest.mark.parametrize(
+    ("query", "unwanted", "wanted"),
+    [
+        ("Wasserkocher nicht in Blau", "blau", "wasserkoch"),
+        ("Lampe ohne Kabel für den Balkon", "kabel", "lamp"),
+        ("Tasche aber kein Leder", "led", "tasch"),
+        ("sac à dos sans armature", "armatur", "sac"),
+        ("lampe de chevet mais pas en verre", "verr", "lamp"),
+        ("manta que no sea blanca", "blanc", "mant"),
+        ("lámpara sin cable para la mesa", "cabl", "lamp"),
+        ("zaino senza ruote per il viaggio", "ruot", "zain"),
+        ("rugzak zonder wielen voor het kind", "wiel", "rugzak"),
+        ("mochila sem rodas para a escola", "rod", "mochil"),
+    ],
+)
+def test_negations_of_other_languages(query: str, unwanted: str, wanted: str) -> None:
+    found = understand(query)
+    assert found.unwanted == ((unwanted,),)
+    assert wanted in {form for term in found.wanted for form in term.stems}
+    assert not any(unwanted in term.stems for term in found.wanted)
+
+
+@pytest.mark.parametrize(
+    "query", ["Lampe, die nicht blendet", "Wecker, der sich nicht abschalten lässt", "algo que no se rompa"]
+)
+def test_a_negated_action_of_other_languages_is_no_negated_thing(query: str) -> None:
+    assert understand(query).unwanted == ()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Lampe unter 50 Euro",
+        "Lampe bis zu 50 €",
+        "lampe à moins de 50 euros",
+        "lampe jusqu'à 50 €",
+        "lámpara por menos de 50 euros",
+        "lampada fino a 50 euro",
+        "lamp onder 50 euro",
+        "lâmpada até 50 €",
+    ],
+)
+def test_price_limits_of_other_languages(query: str) -> None:
+    found = understand(query)
+    assert (found.lowest, found.highest) == (None, 50)
+    assert [term.word for term in found.wanted] == [fold(query.split(maxsplit=1)[0])]
+
+
+@pytest.mark.parametrize("query", ["günstige Lampe", "lampe pas chère", "lámpara barata", "goedkope lamp"])
+def test_a_low_price_of_other_languages(query: str) -> None:
+    assert understand(query).direction == -1
