@@ -108,6 +108,8 @@ class Retriever:
         understanding = understand(query.text)
         reading = _Reading(query, understanding, understanding.wanted, understanding.text)
         candidates, reading, corrections = self._find(reading)
+        if query.similarity is not None:
+            candidates = [one for one in candidates if (one.scores[0] or 0.0) >= query.similarity]
         ranked = self._order(candidates, reading)
         shown = ranked[: max(query.limit, 0)]
         rows = tuple(_to_row(one, rank, reading.stems) for rank, one in enumerate(shown, start=1))
@@ -123,12 +125,12 @@ class Retriever:
         )
 
     def _judge(self, reading: _Reading, candidates: Sequence[Candidate]) -> Relevance:
-        config = self._config.relevance
+        config, given = self._config.relevance, reading.query.similarity
         return judge_relevance(
             reading.text,
             candidates,
-            partial_similarity=config.partial_similarity,
-            full_similarity=config.full_similarity,
+            partial_similarity=config.partial_similarity if given is None else given,
+            full_similarity=config.full_similarity if given is None else given,
         )
 
     def _find(self, reading: _Reading) -> tuple[list[Candidate], _Reading, dict[str, str]]:
