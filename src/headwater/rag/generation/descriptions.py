@@ -85,14 +85,12 @@ def select_sentences(text: str, around: Surroundings) -> tuple[str, ...]:
 @lru_cache(maxsize=_REMEMBERED)
 def find_flaw(sentence: str, around: Surroundings) -> Flaw | None:
     """Return why a sentence must not be quoted, or None."""
-    purpose = find_purpose(sentence)
-    if purpose:
-        return purpose
-    flaw = _find_form_flaw(sentence, around)
-    if flaw:
-        return flaw
+    # First, since the time for all other rules grows with the length.
     if len(sentence) > MAX_SENTENCE_CHARACTERS:
         return "length"
+    flaw = find_purpose(sentence) or _find_form_flaw(sentence, around)
+    if flaw:
+        return flaw
     # Other scripts are read only if the question is in them.
     if not _list_scripts(sentence) and not _is_understood(sentence, around):
         return "language"

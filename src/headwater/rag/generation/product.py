@@ -30,6 +30,7 @@ _FIELD_NAME = re.compile(r"[A-Za-z][\w.]{0,39}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TITLE_NAMES = ("title", "name")
 _TITLE_CHARACTERS = 120
+_BODY_CHARACTERS = 2_500
 _NOTHING = Surroundings()
 
 
@@ -88,7 +89,7 @@ def _build(
     shown = select_name(title, plain, is_trusted=True)
     values = [value for value in fields.values() if isinstance(value, str)]
     around = Surroundings(list_named_words([shown, *values]), prices, currency, scripts)
-    body = mark_text(row.text)
+    body = mark_text(row.text, _BODY_CHARACTERS)
     texts = [body, *_iter_texts(row.fields), title]
     is_trusted = not any(
         find_flaw(part, around) == "order" for text in texts for part in split_sentences(text)
