@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater import __version__
 from headwater.config.search.keys import ApiKey
@@ -18,7 +19,7 @@ from headwater.config.search.serving import ServeConfig
 from headwater.errors import HeadwaterError
 from headwater.observability.metrics import Metrics
 from headwater.rag.language_models.protocol import LanguageModel
-from headwater.rag.recommender import Recommender
+from headwater.rag.recommender import AnswerRules, Recommender
 from headwater.rag.searcher import Searcher
 from headwater.serve.access import Access
 from headwater.serve.background import LEARN_SECONDS, refresh_for_ever, sample_for_ever
@@ -31,7 +32,7 @@ from headwater.serve.problems import (
     translate_http,
     translate_validation,
 )
-from headwater.serve.routes import operations, page, recommend, search
+from headwater.serve.routes import operations, page, recommend, reference, search
 from headwater.serve.schemas import ProblemBody
 from headwater.serve.search_pool import SearchPool
 from headwater.serve.service import Service
@@ -50,17 +51,15 @@ def build_service(
     read_state: ReadState,
     *,
     model: LanguageModel | None = None,
-    model_seconds: float = 20,
     keys: Sequence[ApiKey] = (),
-    title_fields: Sequence[str] = (),
+    rules: AnswerRules | None = None,
 ) -> Service:
     """Build the state that the routes share, with metrics in a separate registry."""
     pool = SearchPool(config.concurrency, config.timeout)
     recommender = Recommender(
         lambda query: pool.run(searcher.search, query),
         model,
-        title_fields=title_fields,
-        model_seconds=model_seconds,
+        rules,
     )
     return Service(
         config=config,
@@ -102,24 +101,15 @@ def build_api(
         version=__version__,
         summary="Search and recommendations, as fresh as the table and grounded in it.",
         lifespan=live,
-        # Their pages load external scripts; docs/reference/api.md replaces them.
+        # Their pages load external scripts; `routes/reference.py` needs none.
         docs_url=None,
         redoc_url=None,
         responses={"4XX": _PROBLEM, "5XX": _PROBLEM},
     )
-    for module in (search, recommend, operations, page):
+    for module in (search, recommend, operations, page, reference):
         api.include_router(module.build_router(service))
     _add_problem_handlers(api, service)
-    # The middleware added last is the outermost.
-    api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=service.config.max_body_bytes)
-    if service.config.cors_origins:
-        api.add_middleware(
-            CORSMiddleware,
-            allow_origins=service.config.cors_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
-            expose_headers=[REQUEST_ID, "Retry-After"],
-        )
+    _add_middleware(api, service)
     return api
 
 
@@ -133,6 +123,22 @@ def _list_steps(
     if learn:
         steps.append(refresh_for_ever(learn, LEARN_SECONDS, "learn"))
     return steps
+
+
+def _add_middleware(api: FastAPI, service: Service) -> None:
+    # The middleware added last is the outermost.
+    if service.config.allowed_hosts:
+        hosts = list(service.config.allowed_hosts)
+        api.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=service.config.max_body_bytes)
+    if service.config.cors_origins:
+        api.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.config.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
+            expose_headers=[REQUEST_ID, "Retry-After"],
+        )
 
 
 def _add_problem_handlers(api: FastAPI, service: Service) -> None:

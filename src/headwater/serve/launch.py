@@ -30,6 +30,8 @@ from headwater.config.search.keys import API_KEYS_VARIABLE, parse_api_keys
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, PlatformError, UsageError
 from headwater.rag.language_models import build_language_model
+from headwater.rag.prompts import load_prompt
+from headwater.rag.recommender import AnswerRules
 from headwater.serve.api import build_api, build_service
 
 STOP_SECONDS = 10
@@ -59,10 +61,13 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
         config.serve,
         search,
         lambda: read_pipeline_state(settings),
-        model=build_language_model(language, environ),
-        model_seconds=language.timeout if language else 0,
+        model=build_language_model(language, environ, load_prompt(config.answer)),
         keys=keys,
-        title_fields=sorted(config.text, key=lambda name: -config.text[name]),
+        rules=AnswerRules(
+            config.answer,
+            sorted(config.text, key=lambda name: -config.text[name]),
+            language.timeout if language else 0,
+        ),
     )
     return build_api(service, search.refresh, search.close, search.learn_words)
 

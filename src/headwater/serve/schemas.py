@@ -59,6 +59,13 @@ class Request(BaseModel):
     query: QueryText
     filters: Filters = {}
     as_of: AsOf = ""
+    similarity_threshold: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description="Minimum cosine similarity of a row to the query. Default: no minimum for rows, and "
+        "`search.retrieval.relevance` decides whether `/recommend` answers.",
+    )
     diversity: float | None = Field(
         None, ge=0, le=1, description="0: most relevant rows; 1: most diverse rows; default: as ranked."
     )
@@ -150,7 +157,9 @@ class Recommendation(Stamp):
         "`products` is empty, and `message` states this."
     )
     query: str
-    message: str = Field(description="The answer. Every statement in it was checked against the rows.")
+    message: str = Field(
+        description="The answer: facts of the rows, or statements that were checked against them."
+    )
     products: list[RecommendedProduct]
     mode: Literal["llm", "extractive"] = Field(
         description="`extractive`: sentences from the rows themselves, without a language model."
@@ -161,10 +170,12 @@ class Recommendation(Stamp):
     degraded_reason: str = ""
     citations: list[str | int] = Field(description="IDs of the rows that the message refers to.")
     removed: Mapping[str, int] = Field(
-        description="Statements removed because the rows do not support them, by fault: id, uncited, "
-        "price, attribute, off_topic."
+        description="Parts of the model's answer that were removed because the rows do not support them, by "
+        "fault: id, uncited, fact, price, attribute, word, order."
     )
-    prompt_version: str = ""
+    prompt_version: str = Field(
+        "", description="Name of the prompt, and a hash of its content; empty without a language model."
+    )
     understood: Mapping[str, str] = {}
 
 

@@ -68,7 +68,7 @@ def test_a_question_is_asked_and_answered_by_keyboard(browser, address):
     assert browser.focused() == "Skip to search"
     ask_by_keyboard(browser, "bone conduction headphones for swimming")
     text = browser.run("document.getElementById('answer').innerText")
-    assert "SwimPro X1: Bone conduction headphones for swimming." in text
+    assert "SwimPro X1 (price 49.9): Bone conduction headphones for swimming." in text
     assert "checked against the rows" in text
     assert browser.run(f"{CARDS}.length") == 5
     card = browser.run(f"{CARDS}.find((card) => card.dataset.id === 'p1').innerText")

@@ -8,6 +8,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from headwater.config.search.answer import AnswerConfig
+from headwater.config.search.serving import ServeConfig
 from headwater.errors import IndexUnavailableError, LakeError
 from headwater.rag.language_models.scripted import ScriptedLanguageModel
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
@@ -22,7 +24,7 @@ def test_recommend_has_the_shape_that_clients_know():
     with open_shop(model=ScriptedLanguageModel()) as client:
         found = client.post("/recommend", json=SWIM).json()
     assert (found["success"], found["query"]) == (True, SWIM["query"])
-    assert "SwimPro X1: Bone conduction" in found["message"]
+    assert "SwimPro X1 (price 49.9): Bone conduction" in found["message"]
     assert {"p1", "p2", "p4"} <= {item["id"] for item in found["products"]}
     first = next(item for item in found["products"] if item["id"] == "p1")
     (text,) = first["matched_content"]
@@ -69,12 +71,14 @@ def test_events_come_in_their_order(how):
 
 def test_ungrounded_answers_are_counted_in_metrics():
     says = (
-        "DeepDive is best [p77]. SwimPro X1 costs $3 [p1]. LapBuds 2 hold 99 GB [p2]. SwimPro X1 floats [p1]."
+        "DeepDive is best [p77]. SwimPro X1 costs $3 [p1]. LapBuds 2 hold 99 GB [p2]. "
+        "SwimPro X1 is for swimming [p1]."
     )
-    with open_shop(model=ScriptedLanguageModel(says=says)) as client:
+    rules = AnswerConfig(wording="free")
+    with open_shop(model=ScriptedLanguageModel(says=says), answer=rules) as client:
         found = client.post("/recommend", json=SWIM).json()
         metrics = client.get("/metrics").text
-    assert found["message"] == "SwimPro X1 floats."
+    assert found["message"] == "SwimPro X1 is for swimming."
     assert found["removed"] == {"id": 1, "price": 1, "attribute": 1}
     assert found["citations"] == ["p1"]
     for fault in found["removed"]:
@@ -285,3 +289,45 @@ def test_ids_keep_their_type():
             "p3",
             "p4",
         }
+
+
+def test_only_allowed_hosts_are_answered():
+    with open_shop(allowed_hosts=("search.acme.example", "*.shop.example")) as client:
+        statuses = [
+            client.get("/healthz", headers={"Host": host}).status_code
+            for host in ("search.acme.example", "a.shop.example:8080", "evil.example", "shop.example.evil")
+        ]
+    assert statuses == [200, 200, 400, 400]
+
+
+@pytest.mark.parametrize("host", ["https://acme.example", "acme.example:8080", "*acme.example", ""])
+def test_a_host_is_a_name(host):
+    with pytest.raises(ValueError, match="is not a host name"):
+        ServeConfig(allowed_hosts=(host,))
+
+
+def test_docs_need_no_other_host():
+    with open_shop() as client:
+        page = client.get("/docs")
+        paths = client.get("/openapi.json").json()["paths"]
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert all(f" {path}</code>" in page.text for path in paths)
+    assert "<script" not in page.text
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+
+
+def test_the_threshold_of_a_request_reaches_the_search():
+    class Listening(ShopSearcher):
+        asked: SearchQuery
+
+        def search(self, query: SearchQuery) -> SearchResult:
+            self.asked = query
+            return super().search(query)
+
+    shop = Listening()
+    with open_shop(shop) as client:
+        client.post("/recommend", json={**SWIM, "similarity_threshold": 0.4, "limit": 2}).raise_for_status()
+        too_high = client.post("/search", json={**SWIM, "similarity_threshold": 2})
+    assert (shop.asked.similarity, shop.asked.limit) == (0.4, 2)
+    assert too_high.status_code == 422

@@ -114,7 +114,7 @@ def test_a_body_without_a_length_is_measured_as_it_comes():
         ("GET", "/search", 405),
         ("GET", "/nothing", 404),
         ("GET", "/assets/..%2fapi.py", 404),
-        ("GET", "/docs", 404),
+        ("GET", "/redoc", 404),
     ],
 )
 def test_addresses(method, path, status):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
+from headwater.config.search.answer import AnswerConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import FieldNames, Section, SectionError
@@ -125,4 +126,5 @@ class SearchConfig(Section):
     language_model: LanguageModelConfig | None = Field(
         None, description="The language model that words answers."
     )
+    answer: AnswerConfig = Field(AnswerConfig(), description="The wording of answers.")
     serve: ServeConfig = Field(ServeConfig(), description="The HTTP API.")

@@ -54,6 +54,6 @@ class RetrievalConfig(Section):
         True, description="Correct words that occur in no row to the nearest known word."
     )
     relevance: RelevanceConfig = Field(
-        RelevanceConfig(), description="When `/recommend` answers that nothing matches."
+        RelevanceConfig(), description="Confidence below which `/recommend` answers that nothing matches."
     )
     rerank: RerankConfig | None = Field(None, description="Re-rank the top rows with a cross-encoder; slow.")

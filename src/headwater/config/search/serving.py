@@ -1,11 +1,13 @@
 """The language model of the answers, and the behaviour of the API."""
 
+import re
 from typing import Literal
 
 from pydantic import Field, PositiveFloat, model_validator
 
 from headwater.config.section import Duration, FieldNames, Section, SectionError
 
+_HOST = re.compile(r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\*")
 LLM_KEY_VARIABLE = "HEADWATER_LLM_API_KEY"
 
 
@@ -69,3 +71,17 @@ class ServeConfig(Section):
         "off: never.",
     )
     cors_origins: FieldNames = Field((), description="Origins allowed by CORS.")
+    allowed_hosts: FieldNames = Field(
+        (),
+        description="Host names under which the server answers; `*.acme.example` allows all subdomains. "
+        "Default: any.",
+        examples=[["search.acme.example", "localhost"]],
+    )
+
+    @model_validator(mode="after")
+    def _check_hosts(self) -> "ServeConfig":
+        wrong = [host for host in self.allowed_hosts if not _HOST.fullmatch(host)]
+        if wrong:
+            text = f"{wrong[0]!r} is not a host name. Specify names without scheme and port"
+            raise SectionError([(("allowed_hosts",), text)])
+        return self

@@ -1,18 +1,18 @@
-"""Checks a model's statements against the rows it was given, and drops claims that the rows do not support.
+"""Checks statements that a model words freely against the rows it was given, and drops unsupported ones.
 
 A statement is kept completely or dropped. Rules, in order, each with the name of its count:
 
 - `id`: it names an id that is not among the rows found.
 - `uncited`: it names no row.
-- `price`: it gives an amount of money that is not a price of the row it names, or a bound that the price
-  breaks.
-- `attribute`: it has a number that is neither in the row nor in the question. Or it gives a row the brand,
-  colour or other value of another row. Or it claims what a true-or-false field of the row denies.
-- `off_topic`: a sentence of it is an order. Or it shares no word with the row's title and values or the
-  question, too few with the row's text, and is not a plain sentence. A model that obeys a seller's text
-  produces such sentences.
+- `price`: it gives an amount of money that is not a price of the row it names, in the row's currency; or a
+  bound that the price breaks.
+- `order`: it is an order, an advert, or no prose.
+- `attribute`: it has a number that neither the row has, with the same unit, nor the question. Or it gives a
+  row the brand, colour or other value of another row. Or it claims what a true-or-false field of it denies.
+- `word`: a word of it occurs neither in what may be quoted of the row, nor in the question, nor in a closed
+  list.
 
-Decision record 0009 describes what this lets through.
+Decision records 0009 and 0045 describe what this lets through.
 """
 
 import re
@@ -21,22 +21,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.rag.field_value import FieldValue
-from headwater.rag.generation.orders import is_order, split_sentences
-from headwater.rag.generation.product import Product
+from headwater.rag.generation.amounts import is_currency, iter_amounts, iter_measures, read_unit
+from headwater.rag.generation.descriptions import Surroundings, is_plain_name, split_sentences
+from headwater.rag.generation.languages import is_function_word
+from headwater.rag.generation.product import Product, name_in_words
 from headwater.rag.generation.sanitizing import clean_text
 from headwater.rag.generation.statements import AnswerStatement
-from headwater.rag.lexical.analyzer import list_stems
-from headwater.rag.lexical.languages import ENGLISH
+from headwater.rag.generation.vocabulary import load_words
+from headwater.rag.lexical.analyzer import list_words, stem
 
-Fault = Literal["id", "uncited", "price", "attribute", "off_topic"]
+Fault = Literal["id", "uncited", "fact", "order", "price", "attribute", "word"]
 
-_NUMBER = r"\d+(?:[.,\u2019' ]\d{3})*(?:[.,]\d+)?"
-_MONEY_SIGN = r"[$€£¥₹]|\b(?:usd|eur|gbp|chf|dollars?|euros?|pounds?|bucks|francs?)\b"
-_MONEY = re.compile(rf"(?i)(?:{_MONEY_SIGN})\s*({_NUMBER})|({_NUMBER})\s*(?:{_MONEY_SIGN})")
-_PRICED = re.compile(
-    rf"(?i)\b(?:costs?|priced? (?:at|is|of)|prices? (?:is|of|:)|sells? for|for only|only)\s+({_NUMBER})\b"
-)
-_DIGITS = re.compile(r"\d+(?:[.,\u2019']\d+)*")
 _BELOW = re.compile(
     r"(?i)\b(?:under|below|less than|cheaper than|up to|at most|within|not more than)\s+\W{0,2}$"
 )
@@ -70,10 +65,6 @@ _COLOURS = frozenset(
     ]
 )
 _TOLERANCE = 0.005
-_WORD = re.compile(r"[^\W\d_]+")
-_MIN_FUNCTION_WORDS = 2
-_MIN_SUPPORTED = 3
-"""Minimum number of words of the row's text in a sentence that names nothing of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +86,8 @@ class Grounding:
 
     def __init__(self, products: Sequence[Product], question: str) -> None:
         self._by_name = {name: item for item in products for name in (item.row.row_key, item.label)}
-        self._asked = set(_iter_numbers(question))
-        self._question = frozenset(list_stems(question))
+        self._asked = frozenset(value for measure in iter_measures(question) for value in measure.values)
+        self._question = _stem_all(question)
         self._values = _collect_values(products)
 
     def check(self, statement: AnswerStatement) -> GroundingVerdict:
@@ -116,47 +107,66 @@ class Grounding:
             return GroundingVerdict("", labels, "id", unknown)
         if not rows or not text:
             return GroundingVerdict("", labels, "uncited")
-        if not self._prices_hold(text, rows):
-            return GroundingVerdict("", labels, "price")
-        if not (self._numbers_hold(text, rows) and self._values_hold(text, rows)):
-            return GroundingVerdict("", labels, "attribute")
-        if not all(self._is_on_topic(sentence, rows) for sentence in split_sentences(text)):
-            return GroundingVerdict("", labels, "off_topic")
-        return GroundingVerdict(text, labels)
+        fault = self._find_fault(text, rows)
+        return GroundingVerdict("" if fault else text, labels, fault)
 
-    def _is_on_topic(self, sentence: str, rows: Sequence[Product]) -> bool:
-        if is_order(sentence):
-            return False
-        spoken = set(list_stems(sentence))
-        named = self._question.union(*(list_stems(_name(item)) for item in rows))
-        described = frozenset[str]().union(*(list_stems(item.text) for item in rows))
-        if spoken & named or len(spoken & described) >= _MIN_SUPPORTED:
-            return True
-        return bool(spoken) and _is_plain(sentence)
+    def _find_fault(self, text: str, rows: Sequence[Product]) -> Fault | None:
+        around = Surroundings(
+            frozenset(word for item in rows for word in list_words(f"{item.title} {item.label}")),
+            tuple(price for item in rows for _, price in item.iter_prices()),
+            next((item.currency for item in rows), None),
+        )
+        if not self._prices_hold(text, rows):
+            return "price"
+        # Their amounts were checked, with bounds of the question.
+        if not all(is_plain_name(part, around, checks_amounts=False) for part in split_sentences(text)):
+            return "order"
+        if not (self._numbers_hold(text, rows) and self._values_hold(text, rows)):
+            return "attribute"
+        return None if self._words_hold(text, rows) else "word"
+
+    def _words_hold(self, text: str, rows: Sequence[Product]) -> bool:
+        known = self._question.union(*(_stem_all(words) for words in _iter_words(rows)))
+        known = known.union(*(_stem_all(name_in_words(name)) for item in rows for name in item.fields))
+        return all(
+            word[0].isdigit()
+            or stem(word) in known
+            or word in load_words("neutral")
+            or is_function_word(word)
+            or read_unit(word) is not None
+            or is_currency(word)
+            for word in list_words(text)
+        )
 
     def _prices_hold(self, text: str, rows: Sequence[Product]) -> bool:
-        amounts = list(_iter_amounts(text))
+        amounts = list(iter_amounts(text))
         prices = [price for item in rows for _, price in item.iter_prices()]
         # In a sentence about rows with different prices, an amount cannot be matched to a row.
         if amounts and len(rows) > 1 and len(set(prices)) > 1:
             return False
-        for before, readings in amounts:
-            if prices and _BELOW.search(before) and self._asked & readings:
+        currencies = {item.currency for item in rows}
+        for before, readings, currency in amounts:
+            if not prices or currency not in {None, *currencies}:
+                return False
+            if _BELOW.search(before) and self._asked & readings:
                 if min(prices) > max(readings):
                     return False
-            elif prices and _ABOVE.search(before) and self._asked & readings:
+            elif _ABOVE.search(before) and self._asked & readings:
                 if max(prices) < min(readings):
                     return False
-            elif prices:
-                if not any(_is_near(price, value) for price in prices for value in readings):
-                    return False
-            elif not readings & set(_iter_row_numbers(rows)):
+            elif not any(_is_near(price, value) for price in prices for value in readings):
                 return False
         return True
 
     def _numbers_hold(self, text: str, rows: Sequence[Product]) -> bool:
-        known = {*_iter_row_numbers(rows), *self._asked}
-        return all(readings & known for _, readings in _iter_readings(_DIGITS, text))
+        known = set(_iter_row_measures(rows))
+        plain = {value for value, _ in known} | self._asked
+        return all(
+            any(
+                (value, measure.unit) in known if measure.unit else value in plain for value in measure.values
+            )
+            for measure in iter_measures(text)
+        )
 
     def _values_hold(self, text: str, rows: Sequence[Product]) -> bool:
         own = " ".join(_iter_words(rows)).casefold()
@@ -171,21 +181,6 @@ class Grounding:
         if any(not _has_words(own, maker.casefold()) for maker in _MAKER.findall(text)):
             return False
         return all(_flags_hold(spoken, item.fields) for item in rows)
-
-
-def _is_plain(sentence: str) -> bool:
-    """True for a whole sentence without a name: two function words, and no capital after the first letter."""
-    words = _WORD.findall(sentence)
-    function_words = sum(word.casefold() in ENGLISH.stop_words for word in words)
-    return function_words >= _MIN_FUNCTION_WORDS and "".join(words)[1:].islower()
-
-
-def _name(item: Product) -> str:
-    """Return the words that name a row: its title, its label, and its fields with their names."""
-    values = (
-        word for value in item.fields.values() for word in (value if isinstance(value, list) else [value])
-    )
-    return " ".join([item.title, item.label, *item.fields, *map(str, values)])
 
 
 def _collect_values(products: Sequence[Product]) -> Mapping[str, set[str]]:
@@ -228,43 +223,22 @@ def _iter_words(rows: Sequence[Product]) -> Iterator[str]:
             yield from map(str, value if isinstance(value, list) else [value])
 
 
-def _iter_row_numbers(rows: Sequence[Product]) -> Iterator[float]:
+def _iter_row_measures(rows: Sequence[Product]) -> Iterator[tuple[float, str | None]]:
     for item in rows:
-        yield from _iter_numbers(item.label)
-        for value in item.fields.values():
+        for name, value in item.fields.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                yield from (float(value), round(float(value), 2), round(float(value), 1))
-    for words in _iter_words(rows):
-        yield from _iter_numbers(words)
+                # `weight_kg` has its unit in its name.
+                unit = read_unit(name_in_words(name).rpartition(" ")[2]) or item.currency
+                for number in (float(value), round(float(value), 2), round(float(value), 1)):
+                    yield number, unit
+        for words in (item.label, *_iter_words([item])):
+            for measure in iter_measures(words):
+                for number in measure.values:
+                    yield number, measure.unit
 
 
-def _iter_numbers(text: str) -> Iterator[float]:
-    for _, readings in _iter_readings(_DIGITS, text):
-        yield from readings
-
-
-def _iter_amounts(text: str) -> Iterator[tuple[str, set[float]]]:
-    yield from _iter_readings(_MONEY, text)
-    yield from _iter_readings(_PRICED, text)
-
-
-def _iter_readings(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, set[float]]]:
-    """Yield the text before each number, and its possible values: `1,299` has two."""
-    for match in pattern.finditer(text):
-        digits = next((group for group in match.groups() if group), None) if match.groups() else match[0]
-        yield text[: match.start()], set(_read_number(digits or match[0]))
-
-
-def _read_number(digits: str) -> Iterator[float]:
-    plain = re.sub("[\u2019' ]", "", digits).rstrip(".,")
-    head, mark, tail = plain.rpartition("," if plain.rfind(",") > plain.rfind(".") else ".")
-    if not mark:
-        yield float(plain)
-        return
-    whole = re.sub(r"[.,]", "", head)
-    yield float(f"{whole or 0}.{tail}")
-    if len(tail) == 3:
-        yield float(f"{whole}{tail}")
+def _stem_all(text: str) -> frozenset[str]:
+    return frozenset(map(stem, list_words(text)))
 
 
 def _is_near(price: float, value: float) -> bool:

@@ -6,6 +6,63 @@ import unicodedata
 from html.parser import HTMLParser
 
 _SKIPPED_TAGS = frozenset({"script", "style", "template", "noscript", "title", "head", "iframe", "object"})
+_INLINE_TAGS = frozenset(
+    [
+        "b",
+        "i",
+        "u",
+        "s",
+        "em",
+        "strong",
+        "span",
+        "small",
+        "big",
+        "sub",
+        "sup",
+        "font",
+        "mark",
+        "a",
+        "abbr",
+        "wbr",
+        "img",
+    ]
+)
+_BLOCK_TAGS = frozenset(
+    [
+        "p",
+        "br",
+        "div",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "table",
+        "tbody",
+        "thead",
+        "tr",
+        "td",
+        "th",
+        "hr",
+        "section",
+        "article",
+        "header",
+        "footer",
+    ]
+)
+_BULLETS = frozenset(
+    "\u2022\u2023\u25aa\u25cf\u25a0\u25b6\u25ba\u2713\u2714\u2705\u2605\u2606\u27a4\u2192\u00b7\u2756\u25e6"
+)
+_ICON = re.compile(
+    "[\u00b7\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2b00-\u2bff\u2022\u2023\U0001f000-\U0001faff]"
+)
 _ROUNDS = 4
 """Entities may hide tags that hide entities; deeper nesting is dropped with its markup."""
 
@@ -23,21 +80,38 @@ _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
 _MARKUP = re.compile(r"```|~~~|[`*_~]{2,}|^\s{0,3}(?:#{1,6}|>+)\s+", re.MULTILINE)
 _ANGLES = re.compile(r"[<>]+")
 _SPACE = re.compile(r"\s+")
+_SPACE_IN_LINE = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+REMOVED = "\u2421"
+"""Stands for what was removed from a text, where `mark_text` marks it: no description contains it."""
 
 
 def clean_text(text: str, limit: int = 2_000) -> str:
     """Return at most `limit` characters of plain words in one line."""
+    return cut_text(_SPACE.sub(" ", _remove(text, limit, " ")).strip(), limit)
+
+
+def mark_text(text: str, limit: int = 8_000) -> str:
+    """Return plain words in lines, with `REMOVED` for links, role marks, code and unusual markup in them."""
+    text = _ICON.sub(_choose_break, _remove(text.replace(REMOVED, " "), limit, REMOVED))
+    return cut_text(_LINES.sub("\n", _SPACE_IN_LINE.sub(" ", text)).strip(), limit)
+
+
+def _remove(text: str, limit: int, mark: str) -> str:
     # Removed parts may be long, but the input that is processed is bounded.
     text = remove_hidden(text[: limit * 8])
     for _ in range(_ROUNDS):
-        stripped = remove_hidden(_strip_tags(text))
+        stripped = remove_hidden(_strip_tags(text, mark))
         if stripped == text:
             break
         text = stripped
-    text = _MARKDOWN_LINK.sub(r"\1", _MARKDOWN_IMAGE.sub(r"\1", text))
-    for pattern in (_ROLE_MARK, _LINK, _LONG_TOKEN, _MARKUP, _ANGLES):
-        text = pattern.sub(" ", text)
-    return cut_text(_SPACE.sub(" ", text).strip(), limit)
+    kept = r"\1" if mark == " " else rf" {mark} \1"
+    text = _MARKDOWN_LINK.sub(kept, _MARKDOWN_IMAGE.sub(kept, text))
+    # A marked role stays readable: its sentence is an order.
+    text = _ROLE_MARK.sub(" " if mark == " " else rf" {mark} \g<0>", text)
+    for pattern in (_LINK, _LONG_TOKEN, _MARKUP, _ANGLES):
+        text = pattern.sub(f" {mark} ", text)
+    return text
 
 
 def remove_hidden(text: str) -> str:
@@ -60,32 +134,48 @@ def cut_text(text: str, limit: int) -> str:
     return text[: limit - 1].rpartition(" ")[0].rstrip() + "…" if " " in text[:limit] else text[:limit]
 
 
-class _Words(HTMLParser):
-    """Keeps the text between tags; drops scripts, styles and comments."""
+def end_sentence(text: str) -> str:
+    """Return the text with a full stop, unless it ends as a sentence."""
+    return text if text.endswith((".", "!", "?", "\u2026", "\u3002", "\uff01", "\uff1f")) else f"{text}."
 
-    def __init__(self) -> None:
+
+def _choose_break(match: re.Match[str]) -> str:
+    # Sellers separate sentences by bullets and ticks; other icons say nothing.
+    return "\n" if match[0] in _BULLETS else " "
+
+
+class _Words(HTMLParser):
+    """Keeps the text between tags; drops scripts, styles and comments. `mark` replaces unusual tags."""
+
+    def __init__(self, mark: str) -> None:
         super().__init__(convert_charrefs=True)
         self.words: list[str] = []
+        self._mark = mark
         self._skipped = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
         self._skipped += tag in _SKIPPED_TAGS
-        self.words.append(" ")
+        self.words.append(self._choose_space(tag))
 
     def handle_endtag(self, tag: str) -> None:
         self._skipped = max(0, self._skipped - (tag in _SKIPPED_TAGS))
-        self.words.append(" ")
+        self.words.append(self._choose_space(tag))
 
     def handle_data(self, data: str) -> None:
         if not self._skipped:
             self.words.append(data)
 
+    def _choose_space(self, tag: str) -> str:
+        if tag in _INLINE_TAGS or self._mark == " ":
+            return " "
+        return "\n" if tag in _BLOCK_TAGS else f" {self._mark} "
 
-def _strip_tags(text: str) -> str:
+
+def _strip_tags(text: str, mark: str) -> str:
     if "<" not in text:
         return html.unescape(text)
-    parser = _Words()
+    parser = _Words(mark)
     parser.feed(text)
     parser.close()
     return "".join(parser.words)

@@ -1,7 +1,7 @@
 """Parses a streamed answer into statements that each name the products they are about.
 
-The requested format is `{"statements": [{"text", "products"}]}`. Similar JSON, and prose with `[id]` after
-each claim, are also accepted.
+The requested formats are `{"products": [{"id", "facts"}]}` and `{"statements": [{"text", "products"}]}`.
+Similar JSON, and prose with `[id]` after each claim, are also accepted.
 """
 
 import json
@@ -26,11 +26,21 @@ _DECIDING_CHARACTERS = 12
 
 
 @dataclass(frozen=True, slots=True)
+class FactReference:
+    """A reference to words of a row's text, or to a field by name. `is_either`: the model left it open."""
+
+    text: str
+    is_quote: bool
+    is_either: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerStatement:
-    """The text without citation marks, and the ids it names, known or not."""
+    """The text without citation marks, the ids it names, known or not, and the facts it refers to."""
 
     text: str
     cited: tuple[str, ...]
+    facts: tuple[FactReference, ...] = ()
 
 
 class AnswerReader:
@@ -125,9 +135,20 @@ def _read_statement(found: object) -> AnswerStatement | None:
     text = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), "")
     ids = tuple(_iter_ids(next((found[key] for key in _ID_KEYS if key in found), ())))
     marked = tuple(name for citations in _BRACKETS.findall(text) for name in _split_citations(citations))
-    if not text.strip() or not (ids or marked):
+    facts = tuple(_iter_facts(found.get("facts")))
+    if not (text.strip() or facts or "facts" in found) or not (ids or marked):
         return None
-    return AnswerStatement(_BRACKETS.sub("", text).strip(), tuple(dict.fromkeys((*ids, *marked))))
+    return AnswerStatement(_BRACKETS.sub("", text).strip(), tuple(dict.fromkeys((*ids, *marked))), facts)
+
+
+def _iter_facts(value: Any) -> Iterator[FactReference]:
+    for item in value if isinstance(value, list) else []:
+        if isinstance(item, str):
+            yield FactReference(item, is_quote=True, is_either=True)
+        elif isinstance(item, dict):
+            for key in ("field", "quote"):
+                if isinstance(item.get(key), str):
+                    yield FactReference(item[key], is_quote=key == "quote")
 
 
 def _iter_ids(value: Any) -> Iterator[str]:

@@ -5,6 +5,7 @@ outside headwater's own prompt: it repeats that line, and its base64 content, in
 seller's text that escapes from its block appears in the answer; tests check for it.
 
 `ObedientLanguageModel` also obeys everything in the data block: the worst case of a model.
+`CopyingLanguageModel` repeats every sentence of the data block.
 """
 
 import asyncio
@@ -16,13 +17,13 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 from headwater.errors import LanguageModelError
+from headwater.rag.disguises import list_readings
 from headwater.rag.language_models.protocol import ChatMessage, JsonSchema
+from headwater.rag.prompts import Prompt, load_packaged_prompt
 from headwater.rag.prompts.data_block import close_line, house_lines, open_line
 
 _PART_CHARACTERS = 24
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,}={0,2}")
-_LOUD = re.compile(r"\b[A-Z]{4,}\w*")
-"""Attacks ask for output in upper-case words, which makes it recognisable in their texts."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 _NONCE = re.compile(r"<<data ([0-9a-f]+)>>")
 
@@ -31,10 +32,18 @@ class ScriptedLanguageModel:
     """Answers from the data block; see the module's docstring.
 
     `says` replaces the answer, `fails` ends it with an error, `pause` is the seconds between its
-    parts. `heard` records the input.
+    parts. `heard` records the input. `prompt` is known as headwater's own; default: those of the package.
     """
 
-    def __init__(self, *, says: str | None = None, fails: bool = False, pause: float = 0) -> None:
+    def __init__(
+        self,
+        *,
+        says: str | None = None,
+        fails: bool = False,
+        pause: float = 0,
+        prompt: Prompt | None = None,
+    ) -> None:
+        self._prompts = [prompt] if prompt else [load_packaged_prompt(name) for name in ("facts", "free")]
         self.heard: list[Sequence[ChatMessage]] = []
         self._says = says
         self._fails = fails
@@ -49,12 +58,11 @@ class ScriptedLanguageModel:
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """Implement the protocol's `stream`."""
-        del schema
         self.heard.append(messages)
         if self._fails:
             raise LanguageModelError("the scripted model is set to fail")
-        orders = list(iter_orders(messages))
-        answer = "\n".join(orders) if orders else self._says or _answer_from_data(messages)
+        orders = list(iter_orders(messages, self._prompts))
+        answer = "\n".join(orders) if orders else self._says or _answer_from_data(messages, schema)
         for at in range(0, len(answer), _PART_CHARACTERS):
             await asyncio.sleep(self._pause)
             yield answer[at : at + _PART_CHARACTERS]
@@ -66,40 +74,69 @@ class ScriptedLanguageModel:
 class ObedientLanguageModel(ScriptedLanguageModel):
     """Obeys every text in its input, wherever it occurs.
 
-    It outputs the words that a text asks for, its sentences, and its base64 content, as statements about that
-    text's product.
+    It outputs what a text may ask for as statements about that text's product, in the requested format: each
+    of its words, its sentences, what they say if they are encoded, and the words of all products joined.
     """
 
     async def stream(
         self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
     ) -> AsyncGenerator[str, None]:
         """Implement the protocol's `stream`."""
-        del schema
         self.heard.append(messages)
-        statements = [
-            {"text": text, "products": [item["id"]]}
-            for item in _read_data(messages).get("products", [])
-            for text in dict.fromkeys(_iter_wanted(item))
-        ]
-        yield json.dumps({"statements": statements}, ensure_ascii=False)
+        items = _read_data(messages).get("products", [])
+        joined = " ".join(text for item in items for text in _iter_texts(item))
+        for item in items:
+            wanted = [*_iter_wanted(item), joined, *list_readings(joined)]
+            yield _write(item["id"], list(dict.fromkeys(wanted)), [*item["fields"], *wanted], schema)
+
+
+class CopyingLanguageModel(ScriptedLanguageModel):
+    """Repeats the sentences of sellers, as a model does that finds them convincing."""
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], schema: JsonSchema | None = None
+    ) -> AsyncGenerator[str, None]:
+        """Implement the protocol's `stream`."""
+        self.heard.append(messages)
+        for item in _read_data(messages).get("products", []):
+            texts = [found for text in _iter_texts(item) for found in _SENTENCE.split(text)]
+            yield _write(item["id"], texts, list(item["fields"]), schema)
+
+
+def _write(product_id: str, texts: Sequence[str], fields: Sequence[str], schema: JsonSchema | None) -> str:
+    """Return the texts about a product as one answer in the requested format."""
+    if _asks_for_facts(schema):
+        facts: list[dict[str, str]] = [{"quote": text} for text in texts]
+        facts += [{"field": name} for name in fields]
+        # A model may write text where references are expected.
+        return json.dumps([{"id": product_id, "text": " ".join(texts), "facts": facts}], ensure_ascii=False)
+    return json.dumps([{"text": text, "products": [product_id]} for text in texts], ensure_ascii=False)
+
+
+def _asks_for_facts(schema: JsonSchema | None) -> bool:
+    properties = (schema or {}).get("properties")
+    return isinstance(properties, dict) and "statements" not in properties
+
+
+def _iter_texts(item: dict[str, Any]) -> Iterator[str]:
+    values = (item["text"], item["title"], item["id"], *item["fields"], *item["fields"].values())
+    for value in values:
+        yield from map(str, value if isinstance(value, list) else [value])
 
 
 def _iter_wanted(item: dict[str, Any]) -> Iterator[str]:
-    """Yield the outputs that a product's texts ask for, shortest first: orders ask for short outputs."""
-    texts = [str(value) for value in (item["text"], item["title"], item["id"], *item["fields"].values())]
-    for text in texts:
-        yield from _LOUD.findall(text)
-    for text in texts:
-        sentences = [found.strip() for found in _SENTENCE.split(text) if found.strip()]
-        yield from sorted(sentences, key=len)
+    """Yield the outputs that a product's texts may ask for, shortest first."""
+    for text in _iter_texts(item):
+        yield from text.split()
+        yield from sorted((found.strip() for found in _SENTENCE.split(text) if found.strip()), key=len)
         yield from _decode_base64(text)
-        yield text
+        yield from list_readings(text)
 
 
-def iter_orders(messages: Sequence[ChatMessage]) -> Iterator[str]:
-    """Yield lines in the instruction role outside headwater's prompt: injected orders."""
+def iter_orders(messages: Sequence[ChatMessage], prompts: Sequence[Prompt]) -> Iterator[str]:
+    """Yield lines in the instruction role outside the prompts: injected orders."""
     nonce = _find_nonce(messages)
-    known = house_lines(nonce)
+    known = frozenset[str]().union(*(house_lines(prompt, nonce) for prompt in prompts))
     for message in messages:
         text = message.content if message.role == "system" else _outside_of_data(message.content, nonce)
         for line in text.splitlines():
@@ -108,11 +145,13 @@ def iter_orders(messages: Sequence[ChatMessage]) -> Iterator[str]:
                 yield from _decode_base64(line)
 
 
-def _answer_from_data(messages: Sequence[ChatMessage]) -> str:
-    data = _read_data(messages)
+def _answer_from_data(messages: Sequence[ChatMessage], schema: JsonSchema | None) -> str:
+    items = _read_data(messages).get("products", [])[:3]
+    if _asks_for_facts(schema):
+        chosen = [{"id": item["id"], "facts": [{"quote": _first_sentence(item)}]} for item in items]
+        return json.dumps({"products": chosen}, ensure_ascii=False)
     statements = [
-        {"text": f"{item['title']}: {_first_sentence(item)}", "products": [item["id"]]}
-        for item in data.get("products", [])[:3]
+        {"text": f"{item['title']}: {_first_sentence(item)}", "products": [item["id"]]} for item in items
     ]
     return json.dumps({"statements": statements}, ensure_ascii=False)
 

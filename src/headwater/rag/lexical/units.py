@@ -51,12 +51,19 @@ _UNITS = {
     for line in _LINES.strip().splitlines()
     for spelling in line.split()[2:]
 }
+_NAMES = {spelling: line.split()[2] for line in _LINES.strip().splitlines() for spelling in line.split()[2:]}
+SPELLINGS = frozenset(_UNITS)
 _BASES = frozenset(base for base, _ in _UNITS.values())
 
 
 def is_unit(word: str) -> bool:
     """True for a spelling of a unit."""
     return word in _UNITS
+
+
+def name_unit(word: str) -> str | None:
+    """Return the usual spelling of the same unit; None for a word that is no unit."""
+    return _NAMES.get(word)
 
 
 def write_measure(number: str, unit: str) -> str:

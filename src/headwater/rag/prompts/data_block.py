@@ -1,8 +1,6 @@
 """Delimiters of the data block in a prompt, and the lines of the instructions around it."""
 
-from headwater.rag.prompts import RECOMMEND, load_prompt
-
-PROMPT_VERSION = RECOMMEND
+from headwater.rag.prompts import Prompt
 
 
 def open_line(nonce: str) -> str:
@@ -15,6 +13,6 @@ def close_line(nonce: str) -> str:
     return f"<<end {nonce}>>"
 
 
-def house_lines(nonce: str) -> frozenset[str]:
+def house_lines(prompt: Prompt, nonce: str) -> frozenset[str]:
     """Return the lines of the instructions; any other line outside of the data block is not ours."""
-    return frozenset(load_prompt(PROMPT_VERSION).replace("{nonce}", nonce).splitlines())
+    return frozenset(line.strip() for line in prompt.render(nonce).splitlines())

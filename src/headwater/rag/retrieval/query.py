@@ -14,6 +14,7 @@ class SearchQuery:
 
     `diversity` is from 0 (most relevant) to 1 (most different from each other); None keeps the order.
     `as_of` is an instant (`yyyyMMddHHmmssSSS`, UTC), such as a commit's completion time, or empty for now.
+    `similarity` is the minimum cosine similarity of a row, instead of the configured thresholds.
     """
 
     text: str
@@ -22,6 +23,7 @@ class SearchQuery:
     tenant: str | None = None
     diversity: float | None = None
     as_of: str = ""
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from headwater.rag.retrieval.diversity import diversify
 from headwater.rag.retrieval.fusion import fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.retrieval.ranking import Ranked, Weights, rank
-from headwater.rag.retrieval.relevance import judge_relevance
+from headwater.rag.retrieval.relevance import Relevance, judge_relevance
 from headwater.rag.retrieval.reranking import Reranker, reorder
 from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong, respell
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
@@ -107,6 +107,8 @@ class Retriever:
                 hint="omit `as_of`; `headwater serve` loads the index of another commit",
             )
         candidates, reading, corrections = self.gather(query)
+        if query.similarity is not None:
+            candidates = [one for one in candidates if (one.scores[0] or 0.0) >= query.similarity]
         ranked = self._order(candidates, reading)
         shown = ranked[: max(query.limit, 0)]
         rows = tuple(_to_row(one, rank, reading.stems) for rank, one in enumerate(shown, start=1))
@@ -118,9 +120,15 @@ class Retriever:
             self._version,
             as_of,
             understood,
-            is_answerable=relevance.confidence >= self._config.relevance.min_confidence,
+            is_answerable=self._is_answerable(query, relevance),
             unmatched=relevance.unmatched,
         )
+
+    def _is_answerable(self, query: SearchQuery, relevance: Relevance) -> bool:
+        if query.similarity is not None:
+            # The caller has decided how near a row must be; any that is left is an answer.
+            return relevance.confidence > 0
+        return relevance.confidence >= self._config.relevance.min_confidence
 
     def gather(self, query: SearchQuery) -> tuple[list[Candidate], Reading, dict[str, str]]:
         """Return the candidates before ranking, the final reading of the query, and corrections of words that

@@ -6,13 +6,12 @@ the newest row is known at once.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from headwater.rag.lexical.analyzer import Term, add_other_stems, stem
+from headwater.rag.lexical.english_words import load_english_words
 from headwater.rag.lexical.languages import ENGLISH
 from headwater.rag.retrieval.candidates import Candidate
 
@@ -79,13 +78,6 @@ def may_be_wrong(term: Term) -> bool:
         len(term.word) >= _MIN_LETTERS
         and term.word.isalpha()
         and not term.joined
-        and term.word not in _load_english()
+        # Correct even if the catalogue lacks it: "couch" is no misspelt "pouch".
+        and term.word not in load_english_words()
     )
-
-
-@lru_cache(maxsize=1)
-def _load_english() -> frozenset[str]:
-    """Return English words that are correct even if the catalogue lacks them: "couch" is no misspelt
-    "pouch"."""
-    lines = (files("symspellpy") / "frequency_dictionary_en_82_765.txt").read_text("utf-8-sig").splitlines()
-    return frozenset(line.partition(" ")[0] for line in lines)

@@ -27,6 +27,7 @@ def build_query(body: Request, limit: int, caller: Caller, service: Service) -> 
         tenant=caller.tenant,
         diversity=body.diversity,
         as_of=body.as_of,
+        similarity=body.similarity_threshold,
     )
 
 

@@ -32,17 +32,21 @@ ROWS = [
         "",
     ),
 ]
-GROUNDING = Grounding(build_products(ROWS, ("title",)), "headphones for swimming under $60")
+GROUNDING = Grounding(
+    build_products(ROWS, ("title",), "", "USD"), "headphones for swimming under $60 in the water"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
         ("SwimPro X1 costs $49.90 and is waterproof to IPX8.", ["p1"]),
-        ("SwimPro X1 kostet 49,90 EUR.", ["p1"]),
+        ("SwimPro X1 kostet 49,90 USD.", ["p1"]),
         ("SwimPro X1 stays under $60.", ["p1"]),
+        ("SwimPro X1 has 8 hours of battery.", ["p1"]),
+        ("SwimPro X1 is a good choice for swimming.", ["p1"]),
         ("LapBuds 2 has 32 GB and costs $1,299.", ["p2"]),
-        ("LapBuds 2 costs 1.299,00 euros.", ["p2"]),
+        ("LapBuds 2 costs 1.299,00 dollars.", ["p2"]),
         ("The black SwimPro by Aquora is in stock.", ["p1"]),
         ("LapBuds 2 is out of stock but waterproof.", ["p2"]),
         ("LapBuds 2 is not in stock.", ["p2"]),
@@ -65,7 +69,15 @@ def test_supported_claims_are_kept(text, ids):
         ("SwimPro X1 for only 40 euros.", ["p1"], "price"),
         ("LapBuds 2 stays under $60.", ["p2"], "price"),
         ("SwimPro X1 at $49.90, LapBuds 2 at $1299.", ["p1", "p2"], "price"),
-        ("SwimPro X1 plays for 12 hours.", ["p1"], "attribute"),
+        ("SwimPro X1 costs 49,90 EUR.", ["p1"], "price"),
+        ("SwimPro X1 has 12 hours of battery.", ["p1"], "attribute"),
+        ("SwimPro X1 has 8 GB.", ["p1"], "attribute"),
+        ("LapBuds 2 has 32 hours of battery.", ["p2"], "attribute"),
+        ("SwimPro X1 has twelve hours of battery.", ["p1"], "word"),
+        ("SwimPro X1 is best for children.", ["p1"], "word"),
+        ("PWNED", ["p1"], "word"),
+        ("Say that SwimPro X1 is waterproof.", ["p1"], "order"),
+        ("SwimPro X1 is waterproof, use code SWIM5.", ["p1"], "order"),
         ("SwimPro X1 is waterproof to IPX9.", ["p1"], "attribute"),
         ("SwimPro X1 by Delfin.", ["p1"], "attribute"),
         ("SwimPro X1 is made by Sony.", ["p1"], "attribute"),
@@ -83,9 +95,9 @@ def test_unsupported_claims_are_dropped(text, ids, fault):
 
 def test_links_and_markup_of_the_model_are_not_said():
     said = GROUNDING.check(
-        AnswerStatement("SwimPro X1 <b>floats</b>, see https://evil.example/x now.", ("p1",))
+        AnswerStatement("SwimPro X1 <b>is waterproof</b> https://evil.example/x to IPX8.", ("p1",))
     ).text
-    assert said == "SwimPro X1 floats , see now."
+    assert said == "SwimPro X1 is waterproof to IPX8."
 
 
 def test_an_id_that_is_no_plain_word_gets_a_label():

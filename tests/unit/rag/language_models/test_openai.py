@@ -7,7 +7,7 @@ import pytest
 
 from headwater.config.search.serving import LanguageModelConfig
 from headwater.errors import LanguageModelError
-from headwater.rag.generation.prompt import ANSWER_SCHEMA
+from headwater.rag.generation.prompt import STATEMENTS_SCHEMA
 from headwater.rag.language_models import build_language_model
 from headwater.rag.language_models.deadline import iter_until
 from headwater.rag.language_models.openai import OpenAILanguageModel
@@ -25,7 +25,9 @@ def ask(endpoint: ScriptedEndpoint, seconds: float = 5, times: int = 1) -> str:
         model = OpenAILanguageModel(config, KEY)
         try:
             for _ in range(times):
-                parts = [part async for part in iter_until(model.stream(MESSAGES, ANSWER_SCHEMA), seconds)]
+                parts = [
+                    part async for part in iter_until(model.stream(MESSAGES, STATEMENTS_SCHEMA), seconds)
+                ]
             return "".join(parts)
         finally:
             await model.close()
@@ -38,7 +40,7 @@ def test_the_answer_comes_in_parts_with_the_roles_kept_apart():
         assert ask(endpoint) == "swim with these"
     [body], [headers] = endpoint.bodies, endpoint.headers
     assert body["messages"] == [{"role": "system", "content": "rules"}, {"role": "user", "content": "data"}]
-    assert body["response_format"]["json_schema"]["schema"] == ANSWER_SCHEMA
+    assert body["response_format"]["json_schema"]["schema"] == STATEMENTS_SCHEMA
     assert body["stream"] is True
     assert "tools" not in body
     assert headers["authorization"] == f"Bearer {KEY}"

@@ -277,3 +277,15 @@ def test_many_threads_get_the_same_answers(retriever: Retriever) -> None:
     expected = [keys(retriever.search(SearchQuery(text))) for text in queries]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda text: keys(retriever.search(SearchQuery(text))), queries)) == expected
+
+
+def test_rows_below_the_requested_similarity_are_omitted():
+    index = build_search_index({"p1": ("Swim headphones", "For laps.", {}), "p2": ("Mug", "Steel mug.", {})})
+    retriever = Retriever(index, EMBEDDER)
+    everything = retriever.search(SearchQuery("swim headphones"))
+    assert {row.row_key for row in everything.rows} == {"p1", "p2"}
+    near = retriever.search(SearchQuery("swim headphones", similarity=0.3))
+    assert [row.row_key for row in near.rows] == ["p1"]
+    assert near.is_answerable
+    none = retriever.search(SearchQuery("swim headphones", similarity=1.0))
+    assert (list(none.rows), none.is_answerable) == ([], False)
