@@ -275,22 +275,22 @@ def ensure_java(stamps: Stamps) -> str:
 
 
 def ensure_jars(stamps: Stamps, java_home: str) -> None:
-    """Hudi's bundle, S3A's jars and Google's connector in Ivy's folder, where later sessions find them."""
+    """Hudi's bundle, connectors of stores, readers of formats: in Ivy's folder, where sessions find them."""
     made_from = digest(PACKAGES)
     known = stamps.read().get("jars_paths", "").splitlines()
     if stamps.is_fresh("jars", made_from) and known and all(Path(path).exists() for path in known):
         return
     code, said = ask_python(
         "from headwater.lake.prerequisites.packages import list_excludes, list_packages\n"
-        "both = ('s3a', 'gs')\n"
-        "print(','.join(list_packages(both)), ','.join(list_excludes(both)))"
+        "all_of = ('s3a', 'gs'), ('delta', 'iceberg')\n"
+        "print(','.join(list_packages(*all_of)), ','.join(list_excludes(*all_of)))"
     )
     if code != 0:
         # Half-edited code must not keep anyone from `make format` or `make check`.
         say(f"Jars: left for the first run, headwater.lake does not import: {said.splitlines()[-1]}")
         return
     packages, excludes = said.split()
-    say(f"Fetching jars (once; about 130 MB): {packages.replace(',', ', ')}")
+    say(f"Fetching jars (once; about 180 MB): {packages.replace(',', ', ')}")
     stamps.write("jars_paths", "\n".join(fetch_jars(java_home, packages, excludes)))
     stamps.write("jars", made_from)
 

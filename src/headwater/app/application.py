@@ -57,7 +57,6 @@ from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import (
     event_groups_path,
     events_path,
-    find_source_path,
     ledger_path,
     quarantine_path,
     scratch_path,
@@ -79,6 +78,7 @@ from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
 from headwater.medallion.pipeline import DerivedPipeline, TransformsAndChecks
+from headwater.medallion.source_tables.opening import open_sources
 from headwater.observability.crash_points import crash_point
 from headwater.sources.object_store import ObjectStoreConfig
 from headwater.sources.registry import build_object_store, build_source
@@ -328,7 +328,7 @@ class App:
         return DerivedPipeline(
             name,
             config,
-            sources={source: Table(self.spark, find_source_path(lake, source)) for source in config.sources},
+            sources=open_sources(self.spark, lake, config),
             table=table,
             transforms=TransformsAndChecks(
                 Chain(name, config.transform, read_secrets(self.environ)), Checks(name, config.checks)

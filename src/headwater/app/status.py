@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
-from headwater.app.lineage.following import Following, InputLag, read_following
+from headwater.app.lineage.following import Following, InputLag, open_commits, read_following
 from headwater.app.scope import build_scope, build_sets, group_by_queue, label_source
 from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
@@ -25,7 +25,6 @@ from headwater.ingest.sets.progress import SETS_KEY, parse_set_progress
 from headwater.lake.catalogs.notes import SyncNote
 from headwater.lake.layout import (
     events_path,
-    find_source_path,
     ledger_path,
     quarantine_path,
     reconciles_path,
@@ -79,9 +78,10 @@ class TableStatus:
 
     `lag_events` are events of the table's keys behind the checkpoint; `lag_seconds` is the age of the oldest
     of them, 0 when there is none. For a derived table, `follows` names its sources, and `checkpoint` is when
-    the last consumed commit completed, of the source for which that was the earliest. `lag_commits` counts
-    the later ones of all sources, which `inputs` lists. `failure` is the current batch error in an active
-    run. `skipped` are events before the checkpoint; the pipeline from which the table was adopted has
+    the last consumed commit completed, of the source for which that was the earliest; for Delta and Iceberg,
+    it is `VERSION@TABLE`. `lag_commits` counts the later ones of all sources, which `inputs` lists. `failure`
+    is the current batch error in an active run. `skipped` are events before the checkpoint; the pipeline from
+    which the table was adopted has
     processed those committed up to `adopted_until`. `sets` is None for a table without sets of files.
     """
 
@@ -297,11 +297,7 @@ class StatusReader:
         return max(0.0, (self._now - oldest).total_seconds()) if oldest else 0.0
 
     def _read_following(self, config: TableConfig, reader: SnapshotReader) -> Following:
-        lake = self._settings.lake
-        sources = {
-            source: SnapshotReader(find_source_path(lake, source), self._options) for source in config.sources
-        }
-        return read_following(sources, reader)
+        return read_following(open_commits(self._settings.lake, config, self._options), reader)
 
     def _read_derived(self, name: str, config: TableConfig) -> TableStatus:
         reader = SnapshotReader(table_path(self._settings.lake, name), self._options)

@@ -45,6 +45,7 @@ _INDEX_BEGINS = ("FileGroup count for MDT partition", "should be part of infligh
 # Hudi deletes `hoodie.properties` before it rewrites the file. Until then, the folder is not a table.
 _PROPERTIES_CHANGE = "Hoodie table not found in path Table does not exist"
 _MISSING_FILE = re.compile(r"FileNotFoundException: (?:File )?(\S+)")
+_MISSING_FILES = ("FileNotFoundException", "iceberg.exceptions.NotFoundException", "DELTA_FILE_NOT_FOUND")
 _CORRUPT_FILE = re.compile(
     r"(?:CorruptedLogFileException: |reading logfile )HoodieLogFile\(pathStr=(?P<log>[^,]+),"
     r"|Checksum error: (?P<checked>\S+) at \d"
@@ -99,6 +100,11 @@ def explain_lake_failure(path: str, error: Exception, temporary: Sequence[str] =
     if found := explain_corruption(path, text) or _explain_mismatch(path, text):
         return found
     return LakeError(f"{path}: {find_root_cause(text)[:500]}", hint=describe_run_log())
+
+
+def is_missing_file(text: str) -> bool:
+    """True if a read failed because a file of the table does not exist, in any table format."""
+    return any(sign in text for sign in _MISSING_FILES)
 
 
 def find_root_cause(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any
+from typing import Any, cast
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -164,6 +164,27 @@ class Jvm:
             .build()
         )
         meta_client.buildIndexDefinition(definition)
+
+    def activate_session(self, session: Any) -> None:
+        """Make a session the active one of the calling thread."""
+        self._find("org.apache.spark.sql.SparkSession.setActiveSession")(session)
+
+    def open_delta_log(self, session: Any, path: str) -> Any:
+        """Return Delta's `DeltaLog` of the table at `path`, cached by Delta."""
+        return self._find("org.apache.spark.sql.delta.DeltaLog.forTable")(session, path)
+
+    def forget_delta_log(self, session: Any, path: str) -> None:
+        """Remove the log of the table at `path` from Delta's cache."""
+        self._find("org.apache.spark.sql.delta.DeltaLog.invalidateCache")(session, self._path(path))
+
+    def build_absent(self) -> Any:
+        """Build Scala's empty `Option`."""
+        return self._find("scala.Option.empty")()
+
+    def build_sequence(self, java_list: Any) -> Any:
+        """Convert a Java list to a Scala `Seq`."""
+        convert = self._find("scala.collection.JavaConverters.asScalaBufferConverter")
+        return convert(java_list).asScala().toSeq()
 
     def list_index_kinds(self, partitions: Sequence[str]) -> Any:
         """Return Hudi's `MetadataPartitionType`s for partitions such as `column_stats`."""
@@ -332,6 +353,36 @@ def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
     return DataFrame(found, spark)
 
 
+def activate_session(spark: SparkSession) -> None:
+    """Make the session the active one of this thread's JVM thread, which has none until then."""
+    session: Any = spark
+    connect(spark).activate_session(session._jsparkSession)
+
+
+def open_delta_log(spark: SparkSession, path: str, *, is_replaced: bool = False) -> Any:
+    """Return Delta's `DeltaLog` of the table at `path`; `is_replaced` ignores what Delta has cached of it.
+
+    Raises the errors of py4j.
+    """
+    jvm, session = connect(spark), cast("Any", spark)._jsparkSession
+    if is_replaced:
+        jvm.forget_delta_log(session, path)
+    return jvm.open_delta_log(session, path)
+
+
+def read_delta_files(log: Any, snapshot: Any, files: DataFrame) -> DataFrame:
+    """Return the rows of some of a snapshot's files, which `files` describes as Delta's log does, lazily.
+
+    Deleted rows are omitted, as they are from the snapshot. Raises the errors of py4j and Spark.
+    """
+    spark, plan = files.sparkSession, cast("Any", files)._jdf
+    jvm = connect(spark)
+    # In Python, `as` is a keyword.
+    listed = getattr(plan, "as")(snapshot.allFiles().encoder()).collectAsList()
+    found = log.createDataFrame(snapshot, jvm.build_sequence(listed), False, jvm.build_absent())
+    return DataFrame(found, spark)
+
+
 def find_merge_strategy(spark: SparkSession, name: str) -> str:
     """Return the merge strategy ID (a UUID) of a record merger. Raises `LakeError` for any other class."""
     jvm = connect(spark)
@@ -406,6 +457,24 @@ def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
             return {}
         return {
             file.getPath().getName(): int(file.getLen()) for file in system.listStatus(path) if file.isFile()
+        }
+
+
+def list_file_states(spark: SparkSession, folder: str) -> dict[str, str]:
+    """Return a text for each file in a folder by name, which changes when the file is replaced.
+
+    Empty for an absent folder. Raises `LakeError`.
+    """
+    jvm = connect(spark)
+    with explained_lake(folder):
+        path = jvm.build_path(folder)
+        system = path.getFileSystem(jvm.hadoop_conf)
+        if not system.exists(path):
+            return {}
+        return {
+            file.getPath().getName(): f"{file.getLen()} {file.getModificationTime()}"
+            for file in system.listStatus(path)
+            if file.isFile()
         }
 
 

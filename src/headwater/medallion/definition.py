@@ -20,8 +20,24 @@ def build_definition(config: TableConfig) -> str:
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in config.transform]
     groups = [config.effective_group_key] if config.effective_group_key else []
     made_of = dict(config.inputs) if config.is_joined else config.sources[0]
-    made_by = [made_of, config.effective_refresh, *groups, steps, *_iter_files(config)]
+    made_by = [
+        made_of,
+        config.effective_refresh,
+        *groups,
+        steps,
+        *_iter_files(config),
+        *_list_formats(config),
+    ]
     return blake2b(json.dumps(made_by, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+def _list_formats(config: TableConfig) -> list[tuple[str, ...]]:
+    """Return format and key of the sources that are no Hudi tables; their rows are identified by the key."""
+    return [
+        (address, table.format, *table.key)
+        for address, table in config.outside_tables.items()
+        if table.format != "hudi"
+    ]
 
 
 def _iter_files(config: TableConfig) -> Iterator[str]:

@@ -10,21 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, IntegralType
 
 from headwater.config.table import TableConfig
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, LakeError
 from headwater.lake.queries.change_plan import ChangePlan
-from headwater.lake.table import Table
 from headwater.lake.transforms.columns import quote
 from headwater.lake.transforms.sql.file import read_sql_file
 from headwater.lake.transforms.sql.joined_tables import find_group_columns
-from headwater.medallion.groups import (
-    Before,
-    Persist,
-    check_before,
-    check_group_columns,
-    find_before,
-    find_changed_groups,
-    take_groups,
-)
+from headwater.medallion.groups import check_group_columns, take_groups
+from headwater.medallion.source_tables.protocol import Persist, SourceState, SourceTable
 
 _log = logging.getLogger(__name__)
 
@@ -38,11 +30,11 @@ class Input:
 
     source: str
     name: str
-    table: Table
+    table: SourceTable
     keys: tuple[str, ...]
 
 
-def build_inputs(config: TableConfig, tables: Mapping[str, Table]) -> tuple[Input, ...]:
+def build_inputs(config: TableConfig, tables: Mapping[str, SourceTable]) -> tuple[Input, ...]:
     """Return the inputs of a table, given its source tables by source.
 
     Raises `TransformError` for SQL that cannot be recomputed by group, and `ConfigError` for a missing file.
@@ -68,14 +60,14 @@ class InputStates:
         self._table = table
         self._inputs = inputs
         self._states = {
-            found.name: find_before(found.table, as_of[found.source]) if len(inputs) > 1 else None
+            found.name: found.table.find_state(as_of[found.source]) if len(inputs) > 1 else None
             for found in inputs
         }
         self.frames = {found.name: self._read(found) for found in inputs}
 
     def _read(self, found: Input) -> DataFrame:
         state = self._states[found.name]
-        return found.table.read_as_of(state.snapshot) if state else found.table.read()
+        return found.table.read_state(state) if state else found.table.read()
 
     def restrict(self, groups: DataFrame) -> dict[str, DataFrame]:
         """Return the rows in these groups, by the names of the inputs."""
@@ -118,18 +110,30 @@ class InputStates:
         """Raise `LakeError` if files of these states may have been cleaned during the read."""
         for found in self._inputs:
             if (state := self._states[found.name]) is not None:
-                check_before(self._table, found.table, state)
+                check_state(self._table, found.table, state)
+
+
+def check_state(table: str, source: SourceTable, state: SourceState) -> None:
+    """Raise `LakeError` if files of that state may have been cleaned during the read.
+
+    Rows would otherwise be missing silently. The retry reads the entire source.
+    """
+    if not source.is_intact(state):
+        raise LakeError(
+            f"table {table}: files of its source were cleaned while they were read",
+            hint="the batch will be retried; if this happens often, raise `keep_commits` of the source",
+        )
 
 
 def find_befores(
     table: str, inputs: Sequence[Input], changes: Mapping[str, ChangePlan]
-) -> dict[str, Before] | None:
+) -> dict[str, SourceState] | None:
     """Return the last processed states of the changed sources; None if one is unavailable."""
-    befores: dict[str, Before] = {}
+    befores: dict[str, SourceState] = {}
     for found in inputs:
         if found.source not in changes:
             continue
-        before = find_before(found.table, changes[found.source].after)
+        before = found.table.find_state(changes[found.source].after)
         if before is None:
             _log.info("table %s: reading all of %s: the changed groups are unknown", table, found.source)
             return None
@@ -139,20 +143,25 @@ def find_befores(
 
 def find_groups(
     inputs: Sequence[Input],
-    befores: Mapping[str, Before],
+    befores: Mapping[str, SourceState],
     changes: Mapping[str, ChangePlan],
     keys: Sequence[str],
     persist: Persist,
-) -> DataFrame:
+) -> DataFrame | None:
     """Return the groups of which rows changed in any source, under the table's names, lazily.
 
-    `persist` keeps a frame until the end of the batch.
+    None if the changes of one source can no longer be read. `persist` keeps a frame until the end of the
+    batch.
     """
-    changed = [
-        find_changed_groups(found.table, befores[found.source], changes[found.source], found.keys, persist)
-        for found in inputs
-        if found.source in changes
-    ]
+    changed: list[DataFrame] = []
+    for found in inputs:
+        if found.source not in changes:
+            continue
+        plan, before = changes[found.source], befores[found.source]
+        groups = found.table.find_changed_groups(plan, before, found.keys, persist)
+        if groups is None:
+            return None
+        changed.append(groups)
     return _unite(changed, keys).distinct()
 
 

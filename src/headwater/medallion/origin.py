@@ -11,21 +11,13 @@ from headwater.lake.options import DELETED
 from headwater.lake.transforms.chain import Chain, check_storable
 from headwater.lake.transforms.checking import SOURCE
 
-_SEPARATOR = "\x1f"
 
-
-def build_key() -> Column:
-    """Return the source table's row identity: the record key, prefixed by the partition if any."""
-    key, partition = F.col("_hoodie_record_key"), F.col("_hoodie_partition_path")
-    return F.when(partition == "", key).otherwise(F.concat_ws(_SEPARATOR, partition, key))
-
-
-def derive_rows(table: str, source: DataFrame, chain: Chain, *, is_numbered: bool) -> DataFrame:
-    """Apply a chain to source rows, lazily, and add the key of the source row. Raises `TransformError`.
+def derive_rows(table: str, source: DataFrame, key: Column, chain: Chain, *, is_numbered: bool) -> DataFrame:
+    """Apply a chain to source rows, lazily, and add the `key` of the source row. Raises `TransformError`.
 
     `is_numbered` adds its number among the results of the same source row.
     """
-    rows = make_storable(chain.apply(_drop_own(source.withColumn(SOURCE, build_key())), SOURCE))
+    rows = make_storable(chain.apply(_drop_own(source.withColumn(SOURCE, key)), SOURCE))
     data = [name for name in rows.columns if name != SOURCE]
     check_storable(table, rows, [SOURCE])
     rows = rows.select(*_quoted(data), F.col(SOURCE).alias(SOURCE_KEY))

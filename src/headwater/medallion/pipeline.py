@@ -14,9 +14,14 @@ from pyspark.sql import functions as F
 from headwater.config.processing.transform import INPUT_VIEW
 from headwater.config.table import TableConfig
 from headwater.config.table.column_types import list_column_types
-from headwater.config.table.outside import is_outside
 from headwater.config.table.typed_options import list_needed_columns
-from headwater.errors import ConfigError, LakeError, TableMismatchError, TransformError
+from headwater.errors import (
+    ConfigError,
+    LakeError,
+    TableMismatchError,
+    TableNotFoundError,
+    TransformError,
+)
 from headwater.ingest.committed_state import describe_buckets
 from headwater.ingest.lineage import SOURCE_KEY
 from headwater.ingest.planning.outcome import FOLLOWED, BatchResult
@@ -26,23 +31,24 @@ from headwater.ingest.writing.table_writer import TableWriter
 from headwater.lake.checks.judging import Checks, raise_failed
 from headwater.lake.logical_types.columns import check_convertible, convert_frame, count_faults
 from headwater.lake.options import DELETED
-from headwater.lake.queries.change_plan import ChangePlan, plan_changes
+from headwater.lake.queries.change_plan import ChangePlan
 from headwater.lake.table import Table
-from headwater.lake.timeline import Timeline
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.columns import quote
 from headwater.medallion.batch_plan import BatchPlan
 from headwater.medallion.definition import build_definition
 from headwater.medallion.follow_state import FollowState, parse_follow_state, write_watermarks
-from headwater.medallion.groups import (
-    Before,
-    check_before,
-    check_group_columns,
-    check_stays_in_groups,
-    take_groups,
+from headwater.medallion.groups import check_group_columns, check_stays_in_groups, take_groups
+from headwater.medallion.inputs import (
+    Input,
+    InputStates,
+    build_inputs,
+    check_state,
+    find_befores,
+    find_groups,
 )
-from headwater.medallion.inputs import InputStates, build_inputs, find_befores, find_groups
-from headwater.medallion.origin import build_key, derive_complete, derive_rows
+from headwater.medallion.origin import derive_complete, derive_rows
+from headwater.medallion.source_tables.protocol import SourceState, SourceTable
 from headwater.observability.crash_points import crash_point
 from headwater.observability.tracing.traces import span
 
@@ -70,7 +76,7 @@ class DerivedPipeline:
         name: str,
         config: TableConfig,
         *,
-        sources: Mapping[str, Table],
+        sources: Mapping[str, SourceTable],
         table: Table,
         transforms: TransformsAndChecks,
     ) -> None:
@@ -95,11 +101,8 @@ class DerivedPipeline:
         next call retries the batch.
         """
         started = time.monotonic()
-        timelines = self._load_timelines()
-        if timelines is None:
-            return None
-        plan = self._plan(timelines)
-        if plan.kind == "nothing":
+        plan = self._plan()
+        if plan is None or plan.kind == "nothing":
             return None
         self._writer.check_backlog()
         try:
@@ -113,39 +116,28 @@ class DerivedPipeline:
                 self._persisted.pop().unpersist()
         return replace(result, seconds=time.monotonic() - started)
 
-    def _load_timelines(self) -> dict[str, Timeline] | None:
-        """Load the timelines by source; None while one of them has no commit."""
-        found = {each.source: each.table.load_timeline() for each in self._inputs}
-        for source, timeline in found.items():
-            if is_outside(source) and not timeline.exists():
-                raise LakeError(
-                    f"table {self.name}: there is no Hudi table at {source}",
-                    hint="correct `from: {hudi: ...}`: the address of the folder that contains `.hoodie`",
-                )
-        waits_for = [source for source, timeline in found.items() if not timeline.has_commits()]
+    def _plan(self) -> BatchPlan | None:
+        """Plan the next batch; None while one of the sources has no commit."""
+        state = self.load_state()
+        is_same = not state.as_of or state.definition == self._definition
+        found = {each.source: self._plan_source(each, state, is_same) for each in self._inputs}
+        waits_for = [source for source, plan in found.items() if plan is None]
         if waits_for != self._waits_for and len(found) > 1 and waits_for:
             _log.info("table %s: waiting for the first commit of %s", self.name, ", ".join(waits_for))
         self._waits_for = waits_for
-        return None if waits_for else found
-
-    def _plan(self, timelines: Mapping[str, Timeline]) -> BatchPlan:
-        state = self.load_state()
-        plan = BatchPlan(
-            {
-                source: plan_changes(
-                    timeline.commits,
-                    state.as_of.get(source, ""),
-                    is_same_selection=not state.as_of or state.definition == self._definition,
-                    count_deletes=timeline.count_deletes,
-                    has_archived=timeline.has_archived,
-                )
-                for source, timeline in timelines.items()
-            }
-        )
+        if waits_for:
+            return None
+        plan = BatchPlan({source: of_source for source, of_source in found.items() if of_source})
         for source, of_source in plan.by_source.items():
             if of_source.kind == "all" and state.as_of:
                 _log.info("table %s: reading all of %s: %s", self.name, source, of_source.reason)
         return plan
+
+    def _plan_source(self, found: Input, state: FollowState, is_same_selection: bool) -> ChangePlan | None:
+        try:
+            return found.table.plan(state.as_of.get(found.source, ""), is_same_selection=is_same_selection)
+        except TableNotFoundError as error:
+            raise LakeError(f"table {self.name}: {error.message}", hint=error.hint) from error
 
     def save_checkpoint(self) -> bool:
         """Return False: each batch commits its own checkpoint."""
@@ -228,6 +220,7 @@ class DerivedPipeline:
         if keys:
             states.check_columns()
         if self._config.effective_refresh == "changes":
+            self._inputs[0].table.check_keys(states.frames[INPUT_VIEW])
             new = self._derive(states.frames[INPUT_VIEW])
         else:
             new = self._derive_complete(states.frames)
@@ -239,18 +232,22 @@ class DerivedPipeline:
         return new, stored
 
     def _derive_groups(
-        self, plan: BatchPlan, befores: Mapping[str, Before], stored: DataFrame | None
+        self, plan: BatchPlan, befores: Mapping[str, SourceState], stored: DataFrame | None
     ) -> tuple[DataFrame, DataFrame | None]:
         """Derive the rows of changed groups, and return them with the stored rows of these groups."""
         states, keys = InputStates(self.name, self._inputs, plan.as_of), self._config.effective_group_key
         states.check_columns()
-        groups = self._persist(find_groups(self._inputs, befores, plan.changed, keys, self._persist))
+        found = find_groups(self._inputs, befores, plan.changed, keys, self._persist)
+        if found is None:
+            _log.info("table %s: reading everything: the changed groups are unknown", self.name)
+            return self._derive_all(plan, stored)
+        groups = self._persist(found)
         # Read now, so that the next check proves that the files still existed during the read.
         count = groups.count()
         _log.debug("table %s: %d groups changed", self.name, count)
         for each in self._inputs:
             if each.source in befores:
-                check_before(self.name, each.table, befores[each.source])
+                check_state(self.name, each.table, befores[each.source])
         new = self._persist(self._derive_complete(states.restrict(groups)))
         self._check_groups(new, groups)
         self._check_keys(new)
@@ -273,14 +270,13 @@ class DerivedPipeline:
     ) -> tuple[DataFrame, DataFrame | None]:
         """Derive the rows of changed source rows, and return them with the stored rows that they replace."""
         (source,) = (each.table for each in self._inputs)
-        changed = source.read_commits(plan.after, plan.upto)
-        new = self._persist(self._derive(changed))
-        touched = changed.select(build_key().alias(SOURCE_KEY))
-        if plan.has_deletes and stored is not None:
-            present = source.read().select(build_key().alias(SOURCE_KEY))
-            known = stored.select(SOURCE_KEY).distinct()
-            touched = touched.unionByName(known.join(present, on=SOURCE_KEY, how="left_anti"))
-        touched = self._persist(touched.distinct())
+        known = None if stored is None else stored.select(SOURCE_KEY)
+        changes = source.read_changes(plan, known, self._persist)
+        if changes is None:
+            _log.info("table %s: reading all of %s: its changes are unknown", self.name, source.path)
+            return self._derive_all(BatchPlan({self._inputs[0].source: plan}), stored)
+        new = self._persist(self._derive(changes.written))
+        touched = self._persist(changes.touched.distinct())
         self._check_keys(new)
         if stored is None:
             return new, None
@@ -289,7 +285,9 @@ class DerivedPipeline:
 
     def _derive(self, source: DataFrame) -> DataFrame:
         is_numbered = not self._config.record_key
-        return self._convert(derive_rows(self.name, source, self._transforms.chain, is_numbered=is_numbered))
+        key = self._inputs[0].table.build_key()
+        chain = self._transforms.chain
+        return self._convert(derive_rows(self.name, source, key, chain, is_numbered=is_numbered))
 
     def _derive_complete(self, sources: Mapping[str, DataFrame]) -> DataFrame:
         return self._convert(derive_complete(self.name, sources, self._transforms.chain))

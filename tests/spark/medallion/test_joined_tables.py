@@ -1,7 +1,7 @@
 """Tables built from several tables: keys touched in any of them are recomputed, on real Hudi."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from headwater.app.status import StatusReader
 from headwater.errors import ConfigError
-from headwater.lake.timeline import Timeline
 from headwater.medallion.batch_plan import BatchPlan
 from headwater.medallion.pipeline import DerivedPipeline
 from tests.fixtures.medallion.medallion_lake import MedallionLake, Row
@@ -184,9 +183,9 @@ def run_after_plan(pipeline: DerivedPipeline, action: Callable[[], None]) -> Non
     """Run the action once, between the plan of the next batch and its reads."""
     make = pipeline._plan
 
-    def plan_once(timelines: Mapping[str, Timeline]) -> BatchPlan:
+    def plan_once() -> BatchPlan | None:
         pipeline._plan = make  # type: ignore[method-assign]
-        found = make(timelines)
+        found = make()
         action()
         return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
-from headwater.app.lineage.following import Following, read_following
+from headwater.app.lineage.following import Following, open_commits, read_following
 from headwater.app.listing import list_in_parallel
 from headwater.app.objects.deep_verification import DeepVerification
 from headwater.app.objects.redrive import Redrive
@@ -25,7 +25,7 @@ from headwater.ingest.planning.verification import (
 )
 from headwater.ingest.writing.stored_contents import OutsideRows, count_outside
 from headwater.lake.damage import CorruptFile, check_files
-from headwater.lake.layout import find_address, find_source_path, table_path
+from headwater.lake.layout import find_address, table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
@@ -134,11 +134,10 @@ class Verify:
             build_storage_options(self._settings.lake, self._settings.lake_storage),
         )
 
-        def open_table(name: str) -> SnapshotReader:
-            return SnapshotReader(find_source_path(lake, name), options)
-
         return {
-            name: read_following({source: open_table(source) for source in table.sources}, open_table(name))
+            name: read_following(
+                open_commits(lake, table, options), SnapshotReader(table_path(lake, name), options)
+            )
             for name, table in self._settings.derived_tables.items()
             if not only or name in only
         }

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from headwater.config.problems.nearest import find_nearest
 from headwater.config.table.fields import TableFields
 from headwater.config.table.joined_problems import iter_joined_problems
-from headwater.config.table.outside import is_outside
+from headwater.config.table.outside import OutsideTable, is_outside
 
 Problem = tuple[tuple[str | int, ...], str]
 
@@ -58,6 +58,7 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
             f"missing; `refresh: {table.refresh}` requires the columns that identify a resulting row, such "
             "as those of GROUP BY",
         )
+    yield from _iter_key_problems(table)
     yield from _iter_group_problems(table)
     for number, check in enumerate(table.checks, 1):
         if check.is_routing:
@@ -66,6 +67,19 @@ def iter_derived_problems(table: TableFields) -> Iterator[Problem]:
                 f"{check.label(number)}: `on_failure: quarantine` applies to records of objects, and these "
                 "rows come from a table. Allowed: fail, warn; or filter rows in a transform",
             )
+
+
+def _iter_key_problems(table: TableFields) -> Iterator[Problem]:
+    """Yield a missing key of a table that has none of its own."""
+    source = table.from_
+    if not isinstance(source, OutsideTable) or table.effective_refresh != "changes":
+        return
+    if source.format != "hudi" and not source.key:
+        yield (
+            ("from", "key"),
+            f"missing; `refresh: changes` requires the columns that identify a row of the {source.format} "
+            "table. Or set `refresh: changed_keys` or `full`",
+        )
 
 
 def _iter_group_problems(table: TableFields) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ from headwater.config.section import ByteCount, FieldNames, Instant, Patterns, S
 from headwater.config.table.changes import ChangesConfig
 from headwater.config.table.file_sets import CompleteWhen
 from headwater.config.table.messages import MessageColumns, list_message_columns
-from headwater.config.table.outside import OutsideTable, Source, read_sources
+from headwater.config.table.outside import OutsideTable, Source, TableFormat, read_sources
 from headwater.config.table.schema_source import SchemaConfig, read_ddl
 
 BadObjectAction = Literal["retry", "quarantine", "skip"]
@@ -74,11 +74,16 @@ class TableFields(Section):
     ] = Field(
         None,
         alias="from",
-        description="Source table of a derived table: a table of this configuration, or `{hudi: ADDRESS}`, a "
-        "Hudi table that another program writes. Or a list of them, whose first transform is SQL that joins "
-        "them by name, `{hudi: ADDRESS, as: NAME}` for a table of another program. The derived table follows "
-        "all changes of its sources, including deletes.",
-        examples=["orders", {"hudi": "s3a://warehouse/orders"}, ["orders", "customers"]],
+        description="Source table of a derived table: a table of this configuration; or `{hudi: ADDRESS}`, "
+        "`{delta: ADDRESS}` or `{iceberg: ADDRESS}`, a table that another program writes. Or a list of them, "
+        "whose first transform is SQL that joins them by name, `{hudi: ADDRESS, as: NAME}` for a table of "
+        "another program. The derived table follows all changes of its sources, including deletes.",
+        examples=[
+            "orders",
+            {"hudi": "s3a://warehouse/orders"},
+            {"delta": "s3a://warehouse/orders", "key": "order_id"},
+            ["orders", "customers"],
+        ],
     )
     refresh: Refresh | None = Field(
         None,
@@ -476,7 +481,7 @@ class TableFields(Section):
         """
         if isinstance(self.from_, tuple):
             return {
-                (entry if isinstance(entry, str) else entry.as_ or entry.hudi): _locate(entry)
+                (entry if isinstance(entry, str) else entry.as_ or entry.address): _locate(entry)
                 for entry in self.from_
             }
         return {} if self.from_ is None else {INPUT_VIEW: _locate(self.from_)}
@@ -485,6 +490,17 @@ class TableFields(Section):
     def sources(self) -> tuple[str, ...]:
         """Return the names or addresses of the tables that a derived table is built from."""
         return tuple(self.inputs.values())
+
+    @property
+    def outside_tables(self) -> Mapping[str, OutsideTable]:
+        """Return the sources with a format in the configuration, by address; all others are Hudi tables."""
+        entries = self.from_ if isinstance(self.from_, tuple) else (self.from_,)
+        return {entry.address: entry for entry in entries if isinstance(entry, OutsideTable)}
+
+    def find_format(self, source: str) -> TableFormat:
+        """Return the format of a source table."""
+        found = self.outside_tables.get(source)
+        return found.format if found else "hudi"
 
     @property
     def is_joined(self) -> bool:
@@ -549,4 +565,4 @@ class TableFields(Section):
 
 
 def _locate(source: Source) -> str:
-    return source if isinstance(source, str) else source.hudi
+    return source if isinstance(source, str) else source.address

@@ -10,7 +10,7 @@ Problem = tuple[tuple[str | int, ...], str]
 
 def iter_joined_problems(table: TableFields) -> Iterator[Problem]:
     """Yield problems of `from` with its entries, and keys that a list of tables requires."""
-    if isinstance(table.from_, OutsideTable):
+    if isinstance(table.from_, OutsideTable) and table.from_.as_ is not None:
         yield ("from", "as"), "not applicable to a single table, which SQL reads as `input`; remove it"
     if not isinstance(table.from_, tuple):
         return
@@ -38,7 +38,7 @@ def _iter_entry_problems(entries: tuple[str | OutsideTable, ...]) -> Iterator[Pr
         if isinstance(entry, OutsideTable) and entry.as_ is None:
             yield ("from", at, "as"), "missing; in a list, it is the name of the table in SQL"
             continue
-        name, source = (entry, entry) if isinstance(entry, str) else (entry.as_ or "", entry.hudi)
+        name, source = (entry, entry) if isinstance(entry, str) else (entry.as_ or "", entry.address)
         if name.lower() in names:
             yield ("from", at), f"duplicate name {name!r}: SQL does not distinguish upper and lower case"
         elif source in sources:

@@ -49,13 +49,17 @@ def subtract_equal(new: DataFrame, old: DataFrame, ignored: Collection[str] = ()
 
 def subtract(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return the rows without an equal row in `others` on these columns; null equals null."""
-    renamed = others.select(*(_at(others, name).alias(f"_other_{at}") for at, name in enumerate(names)))
-    same: list[Column] = [_at(rows, name).eqNullSafe(F.col(f"_other_{at}")) for at, name in enumerate(names)]
+    renamed = others.select(
+        *(build_comparable(others, name).alias(f"_other_{at}") for at, name in enumerate(names))
+    )
+    same: list[Column] = [
+        build_comparable(rows, name).eqNullSafe(F.col(f"_other_{at}")) for at, name in enumerate(names)
+    ]
     return rows.join(renamed, on=reduce(lambda left, right: left & right, same), how="left_anti")
 
 
-def _at(frame: DataFrame, name: str) -> Column:
-    """Return a comparable form of a column, because Spark cannot compare maps."""
+def build_comparable(frame: DataFrame, name: str) -> Column:
+    """Return a form of a column that Spark can compare and group by, which maps are not."""
     value, kind = F.col(f"`{name}`"), frame.schema[name].dataType
     if not _has_map(kind):
         return value

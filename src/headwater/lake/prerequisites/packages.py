@@ -6,6 +6,9 @@ from typing import Literal
 FileSystem = Literal["s3a", "gs", "abfss"]
 """A file system that Spark has only with further jars."""
 
+ReadFormat = Literal["delta", "iceberg"]
+"""A table format that Spark reads only with further jars."""
+
 HUDI_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 """Matches the pinned `pyspark==3.5.x`; change it together with that and `hudi` in `pyproject.toml`."""
 
@@ -82,10 +85,23 @@ AZURE_EXCLUDES = (
 )
 """Excluded, because PySpark includes them, or only the older driver (`wasb`) needs them."""
 
+DELTA_VERSION = "3.3.2"
+
+FORMAT_PACKAGES: Mapping[ReadFormat, tuple[str, ...]] = {
+    "delta": (f"io.delta:delta-spark_2.12:{DELTA_VERSION}", f"io.delta:delta-storage:{DELTA_VERSION}"),
+    "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",),
+}
+"""The readers of table formats that headwater reads and does not write; for the pinned PySpark."""
+
+DELTA_EXCLUDES = ("org.antlr:antlr4-runtime",)
+"""PySpark includes it in the same version."""
+
 _NEEDED_JARS: Mapping[str, str] = {GCS_PACKAGE: GCS_CONNECTOR}
 
 
-def list_packages(file_systems: Collection[FileSystem]) -> tuple[str, ...]:
+def list_packages(
+    file_systems: Collection[FileSystem], formats: Collection[ReadFormat] = ()
+) -> tuple[str, ...]:
     """Return the Maven coordinates that a session needs.
 
     The Hudi bundle is the first one: an archive of classes fits any class path that begins with the one it
@@ -94,17 +110,23 @@ def list_packages(file_systems: Collection[FileSystem]) -> tuple[str, ...]:
     s3a = S3A_PACKAGES if "s3a" in file_systems else ()
     gcs = (GCS_PACKAGE,) if "gs" in file_systems else ()
     azure = (AZURE_PACKAGE,) if "abfss" in file_systems else ()
-    return (HUDI_BUNDLE, *s3a, *gcs, *azure)
+    readers = (
+        package for name, packages in FORMAT_PACKAGES.items() if name in formats for package in packages
+    )
+    return (HUDI_BUNDLE, *s3a, *gcs, *azure, *readers)
 
 
-def list_excludes(file_systems: Collection[FileSystem]) -> tuple[str, ...]:
+def list_excludes(
+    file_systems: Collection[FileSystem], formats: Collection[ReadFormat] = ()
+) -> tuple[str, ...]:
     """Return `group:artifact` of the dependencies that a session must not load."""
     s3a = S3A_EXCLUDES if "s3a" in file_systems else ()
     gcs = GCS_EXCLUDES if "gs" in file_systems else ()
     azure = AZURE_EXCLUDES if "abfss" in file_systems else ()
+    delta = DELTA_EXCLUDES if "delta" in formats else ()
     # An exclude also removes a package that is needed itself, such as hadoop-aws.
     needed = {package.rpartition(":")[0] for package in list_packages(file_systems)}
-    return tuple(name for name in dict.fromkeys((*s3a, *gcs, *azure)) if name not in needed)
+    return tuple(name for name in dict.fromkeys((*s3a, *gcs, *azure, *delta)) if name not in needed)
 
 
 def find_needed_jar(package: str) -> str:

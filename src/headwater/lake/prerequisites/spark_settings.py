@@ -14,7 +14,7 @@ from headwater.lake.prerequisites.driver_memory import (
     count_local_cores,
     measure_memory,
 )
-from headwater.lake.prerequisites.packages import FileSystem, list_excludes, list_packages
+from headwater.lake.prerequisites.packages import FileSystem, ReadFormat, list_excludes, list_packages
 from headwater.lake.typed_options.locks import to_session_settings
 
 NEEDED_SETTINGS = {
@@ -84,6 +84,16 @@ _SPARK_SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "1000",
 }
 
+_DELTA_SETTINGS = {
+    # Without the extension, Spark reads deleted rows of files with deletion vectors. Hudi's comes first, and
+    # keeps the session's catalog.
+    "spark.sql.extensions": ",".join(
+        (_SPARK_SETTINGS["spark.sql.extensions"], "io.delta.sql.DeltaSparkSessionExtension")
+    ),
+    # Delta reads its log in this many tasks; the default of 50 takes seconds on a single machine.
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+
 _S3A_SETTINGS = {
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     # The same order as boto3: environment, profile, container, instance.
@@ -95,7 +105,7 @@ def list_provided(settings: Settings) -> tuple[str, ...]:
     """Return the packages that executors have without the driver's help."""
     if settings.spark.executor_jars == "ship" or is_local(settings.spark.master):
         return ()
-    return list_packages(list_file_systems(settings))
+    return list_packages(list_file_systems(settings), list_formats(settings))
 
 
 def is_local(master: str) -> bool:
@@ -132,16 +142,26 @@ def list_file_systems(settings: Settings) -> frozenset[FileSystem]:
     return frozenset(found)
 
 
+def list_formats(settings: Settings) -> frozenset[ReadFormat]:
+    """Return the formats of source tables that are read with further jars."""
+    found: set[ReadFormat] = set()
+    for table in settings.derived_tables.values():
+        for outside in table.outside_tables.values():
+            if outside.format != "hudi":
+                found.add(outside.format)
+    return frozenset(found)
+
+
 def build_spark_settings(settings: Settings) -> dict[str, str]:
     """Build all `spark.*` settings of a run; the user's settings win."""
-    file_systems = list_file_systems(settings)
+    file_systems, formats = list_file_systems(settings), list_formats(settings)
     built = dict(_SPARK_SETTINGS)
     built["spark.master"] = settings.spark.master
     built["spark.app.name"] = "headwater"
     built["spark.driver.memory"] = settings.spark.driver_memory or choose_driver_memory(
         count_local_cores(settings.spark.master), measure_memory()
     )
-    built["spark.jars.packages"] = ",".join((*list_packages(file_systems), *settings.spark.packages))
+    built["spark.jars.packages"] = ",".join((*list_packages(file_systems, formats), *settings.spark.packages))
     if not settings.spark.master.startswith("local["):
         # By default, file splits depend on the current number of executors. Two passes over large objects
         # would differ after an executor was added.
@@ -152,8 +172,10 @@ def build_spark_settings(settings: Settings) -> dict[str, str]:
         built["spark.driver.host"] = "127.0.0.1"
         built["spark.driver.bindAddress"] = "127.0.0.1"
     built |= dict(_iter_addresses(settings.spark))
-    if excludes := list_excludes(file_systems):
+    if excludes := list_excludes(file_systems, formats):
         built["spark.jars.excludes"] = ",".join(excludes)
+    if "delta" in formats:
+        built |= _DELTA_SETTINGS
     if "s3a" in file_systems:
         built |= _S3A_SETTINGS
         built |= dict(_iter_s3a_buckets(settings))

@@ -57,7 +57,7 @@ def test_any_statement_is_allowed_for_a_full_refresh(tmp_path: Path) -> None:
         (f"{{from: [orders, a], {KEYS}, {STEP}}}", ["a.from[1]: 'a' is the table itself"]),
         (f"{{from: [orders, b], {KEYS}, {STEP}}}\n  b: {{from: c}}\n  c: {{from: a}}",
             ["a.from[1]: the tables form a cycle: a <- b <- c <- a", "b.from: ", "c.from: "]),
-        ("{from: 5}", ["a.from: 5 is not allowed. Allowed: the name of a table, {hudi: ADDRESS}, or a list"]),
+        ("{from: 5}", ["a.from: 5 is not allowed. Allowed: the name of a table, {hudi: ADDRESS}, {delta: "]),
         ("{from: [orders, 5, [customers]]}", ["a.from[1]: 5 is not", "a.from[2]: ['customers'] is not"]),
         (f"{{from: [orders], {KEYS}, {STEP}}}", ["a.from: a list requires at least two tables"]),
         (f"{{from: [orders, Orders, orders], {KEYS}, {STEP}}}",

@@ -1,0 +1,1 @@
+"""Tables of other programs in other formats, which headwater reads and never writes: Delta and Iceberg."""

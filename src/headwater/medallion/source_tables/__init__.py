@@ -1,0 +1,1 @@
+"""The tables that derived tables follow: of the lake, and of other programs in several formats."""
