@@ -10,14 +10,14 @@ import structlog
 
 from headwater.app.search.history import SearchHistory
 from headwater.app.search.index import SearchIndex
-from headwater.app.search.wiring import build_rules
+from headwater.app.search.wiring import build_reranker, build_rules
 from headwater.capture.position import parse_instant
 from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError
 from headwater.lake.layout import table_path
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.storage_options import build_storage_options
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
-from headwater.rag.retrieval.reranking import CrossEncoderReranker, Reranker
+from headwater.rag.retrieval.reranking import Reranker
 from headwater.rag.retrieval.retriever import Retriever
 from headwater.rag.searcher import Freshness
 from headwater.rag.similar import find_similar
@@ -170,8 +170,7 @@ class LiveSearch:
 
     @cached_property
     def _reranker(self) -> Reranker | None:
-        config = self._index.search.retrieval.rerank
-        return CrossEncoderReranker(config) if config else None
+        return build_reranker(self._index.search.retrieval)
 
     def _refresh(self) -> None:
         live = self._find_live()

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headwater.config.search import SearchConfig
+from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.settings import Settings
 from headwater.config.table.fields import VALIDITY
 from headwater.errors import ConfigError
 from headwater.ingest.lineage import EVENT_ID, OBJECT, REMOVED_AT, ROW, SOURCE_KEY, SOURCE_ROW
 from headwater.lake.layout import OWN_FOLDER
 from headwater.rag.index_rules import IndexRules
+from headwater.rag.retrieval.reranking import CrossEncoderReranker, Reranker
 from headwater.rag.vector_stores.protocol import VectorStore
 
 API_KEY_VARIABLE = "HEADWATER_QDRANT_API_KEY"
@@ -55,6 +57,11 @@ def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
     from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 
     return EdgeVectorStore(find_folder(settings), store.collection)
+
+
+def build_reranker(config: RetrievalConfig) -> Reranker | None:
+    """Load the configured cross-encoder, if any. Raises `MissingExtraError` and `SearchError`."""
+    return CrossEncoderReranker(config.rerank) if config.rerank is not None else None
 
 
 def find_folder(settings: Settings) -> Path:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from headwater.cli.invocation import JsonFlag
+from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 
 if TYPE_CHECKING:
     from headwater.rag.evaluation.judged import JudgedSet
+    from headwater.rag.evaluation.metrics import Run
     from headwater.rag.evaluation.report import Evaluation
 
 
@@ -18,7 +19,8 @@ def register(group: typer.Typer) -> None:
     group.command("eval")(evaluate)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
+    ctx: typer.Context,
     catalogue: Annotated[
         Path | None, typer.Option("--catalogue", help="JSON lines: id, title, description, other columns.")
     ] = None,
@@ -36,26 +38,49 @@ def evaluate(
     split: Annotated[
         Literal["held-out", "tuning", "all"], typer.Option("--split", help="Queries to evaluate.")
     ] = "held-out",
+    configured: Annotated[
+        bool,
+        typer.Option("--configured", help="Evaluate the configured search, not the defaults."),
+    ] = False,
+    per_query: Annotated[
+        Path | None, typer.Option("--per-query", help="Write figures and rows of each query: JSON lines.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare BM25, the default embedder, their fusions and the shipped ranking on judged queries.
+    """Compare BM25, the embedder, their fusions and the ranking that answers queries on judged queries.
 
-    Without options, evaluates the catalogue shipped with headwater. Needs no configuration.
+    Without options, evaluates the defaults on the catalogue shipped with headwater, and needs no
+    configuration. With --configured, embedder, ranking and cross-encoder are those of `search`.
     """
     from headwater.config.extras.packages import ensure_extra
 
     ensure_extra("search", "`headwater index eval`")
-    from headwater.config.search.index import EmbedderConfig
-    from headwater.rag.embedding import build_embedder
+    from headwater.rag.evaluation.files import write_lines
     from headwater.rag.evaluation.report import evaluate as build_report
-    from headwater.rag.evaluation.runs import run_all
+    from headwater.rag.evaluation.report import list_queries
 
     judged = _read(catalogue, queries, judgements, wands, esci)
-    report = build_report(judged, run_all(judged, build_embedder(EmbedderConfig())), split)
+    runs = _run(ctx, judged, configured=configured)
+    report = build_report(judged, runs, split)
+    if per_query is not None:
+        write_lines(per_query, list_queries(judged, runs, split))
     if as_json:
         render_json(report.to_json())
     else:
         render_report(report, judged)
+
+
+def _run(ctx: typer.Context, judged: "JudgedSet", *, configured: bool) -> "dict[str, Run]":
+    from headwater.app.search.wiring import build_reranker, find_search
+    from headwater.config.search.index import EmbedderConfig
+    from headwater.rag.embedding import build_embedder
+    from headwater.rag.evaluation.runs import run_all
+
+    if not configured:
+        return run_all(judged, build_embedder(EmbedderConfig()))
+    search = find_search(Invocation.of(ctx).load_settings())
+    retrieval = search.retrieval
+    return run_all(judged, build_embedder(search.embedder), retrieval, build_reranker(retrieval))
 
 
 def _read(

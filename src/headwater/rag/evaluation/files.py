@@ -89,6 +89,15 @@ def write_judged(judged: JudgedSet, folder: Path) -> None:
         (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
+def write_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write rows as JSON lines. Raises `UsageError` when the file cannot be written."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", hint="specify a file to write") from error
+
+
 def _iter_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the location and row of each non-empty line."""
     try:

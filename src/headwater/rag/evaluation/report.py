@@ -82,6 +82,30 @@ def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "hel
     )
 
 
+def list_queries(
+    judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "held-out"
+) -> list[dict[str, object]]:
+    """Return the figures and rows of each query and run, for comparing query by query."""
+    gains = {query.query_id: judged.gains.get(query.query_id, {}) for query in judged.queries}
+    scores = {name: score_run(run, gains) for name, run in runs.items()}
+    return [
+        {
+            "query_id": query.query_id,
+            "query": query.text,
+            "kind": query.kind,
+            "run": name,
+            "ndcg@10": round(score.ndcg, 4),
+            "recall@20": round(score.recall, 4),
+            "mrr": round(score.reciprocal_rank, 4),
+            "rows": list(runs[name].get(query.query_id, ())),
+        }
+        for query in judged.queries
+        if split in ("all", query.split)
+        for name, found in scores.items()
+        if (score := found.get(query.query_id)) is not None
+    ]
+
+
 def choose(scores: Mapping[str, Mapping[str, Score]]) -> str:
     """Return the shipped default, or the best run whose interval of improvement is above zero."""
     default = HYBRID if HYBRID in scores else next(iter(scores))

@@ -53,21 +53,26 @@ def build_index(judged: JudgedSet, embedder: Embedder) -> MemoryIndex:
     return index
 
 
-def run_all(judged: JudgedSet, embedder: Embedder, reranker: Reranker | None = None) -> dict[str, Run]:
-    """Return each method's results by query, best first: legs, fusions, the shipped default, and the default
-    with a cross-encoder if given."""
+def run_all(
+    judged: JudgedSet,
+    embedder: Embedder,
+    config: RetrievalConfig | None = None,
+    reranker: Reranker | None = None,
+) -> dict[str, Run]:
+    """Return each method's results by query, best first: legs, fusions, and `hybrid`.
+
+    `hybrid` is what answers queries: the retrieval of `config` (the default for None), with the cross-encoder
+    if given, and with the words of the catalogue learnt.
+    """
     index = build_index(judged, embedder)
     plain: dict[str, dict[str, list[str]]] = {}
     for query in judged.queries:
         for name, keys in _run_plain(index, embedder, query.text):
             plain.setdefault(name, {})[query.query_id] = keys
     runs: dict[str, Run] = dict(plain)
-    retrievers = {HYBRID: Retriever(index, embedder)}
-    if reranker is not None:
-        config = RetrievalConfig.model_validate({"rerank": {}})
-        retrievers["rerank"] = Retriever(index, embedder, config, reranker=reranker)
-    for name, retriever in retrievers.items():
-        runs[name] = run_retriever(retriever, judged)
+    retriever = Retriever(index, embedder, config, reranker=reranker)
+    retriever.learn_words()
+    runs[HYBRID] = run_retriever(retriever, judged)
     return runs
 
 

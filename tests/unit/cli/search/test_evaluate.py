@@ -49,6 +49,55 @@ def test_a_catalogue_of_ones_own_is_evaluated_without_any_configuration(
     assert printed["chosen"] == "hybrid"
 
 
+def test_each_query_is_written_with_its_rows(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    options = [*list_options(tmp_path), "--per-query", str(out), "--json"]
+    done = CliRunner().invoke(app, ["index", "eval", *options], catch_exceptions=False)
+    printed = json.loads(done.stdout)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert {(row["query_id"], row["run"]) for row in rows} == {
+        (query, run) for query in ("a", "b") for run in printed["runs"]
+    }
+    for run, figures in printed["runs"].items():
+        own = [row["ndcg@10"] for row in rows if row["run"] == run]
+        assert sum(own) / len(own) == pytest.approx(figures["ndcg@10"], abs=1e-4)
+    assert next(row["rows"][0] for row in rows if (row["query_id"], row["run"]) == ("b", "hybrid")) == "2"
+
+
+def test_the_configured_search_is_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "headwater.yaml").write_text(
+        "source: {type: local, path: in}\n"
+        "lake: lake\n"
+        "tables: {products: {path: '*.json', mode: mirror}}\n"
+        "search:\n"
+        "  table: products\n"
+        "  text: [name]\n"
+        "  embedder: {type: hashing, dimensions: 16}\n"
+        "  retrieval: {ranking: rrf, correct_spelling: false}\n",
+        "utf-8",
+    )
+    options = [*list_options(tmp_path), "--json"]
+    printed = {}
+    for name, more in (("default", []), ("configured", ["--configured"])):
+        done = CliRunner().invoke(app, ["index", "eval", *options, *more], catch_exceptions=False)
+        printed[name] = json.loads(done.stdout)["runs"]
+    # The default corrects "lmap"; ranks fused without it find the words as typed.
+    assert printed["default"]["hybrid"]["ndcg@10"] == 1.0
+    assert printed["configured"]["hybrid"] == printed["configured"]["rrf-60"]
+    text = (
+        (tmp_path / "headwater.yaml")
+        .read_text("utf-8")
+        .replace("{type: hashing, dimensions: 16}", "{model: other}")
+    )
+    (tmp_path / "headwater.yaml").write_text(text, "utf-8")
+    done = CliRunner().invoke(app, ["index", "eval", *options, "--configured"])
+    assert (done.exit_code != 0, "does not contain 'other'" in f"{done.output}{done.exception}") == (
+        True,
+        True,
+    )
+
+
 def test_people_get_a_table(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["index", "eval", *list_options(tmp_path)], catch_exceptions=False)
     assert "nDCG@10" in done.stdout
