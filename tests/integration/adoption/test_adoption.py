@@ -120,6 +120,7 @@ def test_an_interrupted_import_continues_after_its_last_commit(
     assert (events.count(), events.select("event_id").distinct().count()) == (60, 60)
 
 
+@pytest.mark.slow
 def test_whatever_does_not_fit_is_refused_together_and_nothing_is_written(
     spark: SparkSession, old: OldPipeline, configure: Callable[..., Settings]
 ) -> None:

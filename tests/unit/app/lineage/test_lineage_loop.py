@@ -1,5 +1,6 @@
 """Telling a collector of batches: a real server that answers, refuses, hangs or is not there."""
 
+import importlib
 import json
 import socket
 import time
@@ -34,6 +35,12 @@ tables:
     transform: [{sql: select p.id from paid p join orders o on o.id = p.id}]
 """
 NOW = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _import_openlineage() -> None:
+    # The loop imports it in its thread, for longer than these tests let a stop take.
+    importlib.import_module("headwater.app.lineage.openlineage")
 
 
 @pytest.fixture

@@ -26,17 +26,19 @@ def read_page(title: str) -> dict[str, float]:
     return {name: float(ndcg) for name, ndcg in re.findall(r"^\| ([a-z0-9-]+) \| ([\d.]+) \|", section, re.M)}
 
 
+CASES: dict[str, Callable[[], JudgedSet]] = {
+    "The shipped catalogue": read_shipped,
+    "Another catalogue": generate_other,
+    **{name.capitalize(): partial(read_shop, name) for name in SHOPS},
+}
+QUICK = ("The shipped catalogue", "German")
+
+
 @pytest.mark.parametrize(
-    ("title", "load"),
-    [
-        ("The shipped catalogue", read_shipped),
-        ("Another catalogue", generate_other),
-        *((name.capitalize(), partial(read_shop, name)) for name in SHOPS),
-    ],
-    ids=["shipped", "other", *SHOPS],
+    "title", [pytest.param(title, marks=() if title in QUICK else pytest.mark.slow) for title in CASES]
 )
-def test_the_default_beats_legs_and_plain_fusion(title: str, load: Callable[[], JudgedSet]) -> None:
-    judged = load()
+def test_the_default_beats_legs_and_plain_fusion(title: str) -> None:
+    judged = CASES[title]()
     held_out = [query for query in judged.queries if query.split == "held-out"]
     report = evaluate(
         judged,

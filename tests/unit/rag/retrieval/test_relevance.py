@@ -61,7 +61,14 @@ def load(shop: str) -> tuple[JudgedSet, list[str]]:
     return read_shop(shop), list_hopeless(shop)
 
 
-@pytest.mark.parametrize("shop", ["shipped", "other", *SHOPS])
+@pytest.mark.parametrize(
+    "shop",
+    [
+        "shipped",
+        "marketplace",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("other", *SHOPS) if name != "marketplace"),
+    ],
+)
 def test_error_rates_of_both_kinds(
     shop: str, embedder: Embedder, record_property: Callable[[str, object], None]
 ) -> None:
