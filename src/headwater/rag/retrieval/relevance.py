@@ -96,6 +96,8 @@ _PRAISE = frozenset(
 _BREAK = re.compile(r"[,.;:!?()\u2013\u2014]\s|[,.;:!?]$")
 
 
+# Evidence of: the nearest row's similarity, its lead over the median row, the share of wanted words in the
+# best row, the share of the thing's words in its title, each wanted word, a thing whose words are all found.
 _NEAR, _NEARER, _COVERED, _NAMED, _LONG, _FOUND, _BASE = 5.5, 5.0, 4.5, 1.8, 0.9, 2.5, -7.0
 _MOST_TERMS = 4
 """Further words of a query are no sign of a buyer."""

@@ -17,7 +17,7 @@ from headwater.rag.lexical.languages.spanish import SPANISH
 __all__ = ["ENGLISH", "LANGUAGES", "Language", "detect", "get_language"]
 
 LANGUAGES = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, DUTCH, PORTUGUESE)
-"""The first of equally likely ones is chosen: English, then by the number of speakers among web shops."""
+"""The first of equally likely ones is chosen, so English is that of a text without words of any."""
 
 # Stop words elsewhere, but things and prepositions in English.
 _ENGLISH_TOO = frozenset({
