@@ -449,15 +449,8 @@ def list_file_sizes(spark: SparkSession, folder: str) -> dict[str, int]:
 
     Raises `LakeError`.
     """
-    jvm = connect(spark)
     with explained_lake(folder):
-        path = jvm.build_path(folder)
-        system = path.getFileSystem(jvm.hadoop_conf)
-        if not system.exists(path):
-            return {}
-        return {
-            file.getPath().getName(): int(file.getLen()) for file in system.listStatus(path) if file.isFile()
-        }
+        return {file.getPath().getName(): int(file.getLen()) for file in _list_files(spark, folder)}
 
 
 def list_file_states(spark: SparkSession, folder: str) -> dict[str, str]:
@@ -465,17 +458,19 @@ def list_file_states(spark: SparkSession, folder: str) -> dict[str, str]:
 
     Empty for an absent folder. Raises `LakeError`.
     """
-    jvm = connect(spark)
     with explained_lake(folder):
-        path = jvm.build_path(folder)
-        system = path.getFileSystem(jvm.hadoop_conf)
-        if not system.exists(path):
-            return {}
         return {
             file.getPath().getName(): f"{file.getLen()} {file.getModificationTime()}"
-            for file in system.listStatus(path)
-            if file.isFile()
+            for file in _list_files(spark, folder)
         }
+
+
+def _list_files(spark: SparkSession, folder: str) -> list[Any]:
+    """Return Hadoop's `FileStatus` of the files in a folder. Raises the errors of py4j."""
+    jvm = connect(spark)
+    path = jvm.build_path(folder)
+    system = path.getFileSystem(jvm.hadoop_conf)
+    return [file for file in system.listStatus(path) if file.isFile()] if system.exists(path) else []
 
 
 def read_file(spark: SparkSession, path: str) -> bytes:
