@@ -131,6 +131,6 @@ def test_thousands_of_objects_among_poison(
     # With two seconds it failed on a busy machine: deletions met handles that were over, and a few messages
     # came back more than ten times.
     outcome = run_poisoned(spark, emulator, tmp_path, 5_000, visibility=8)
+    check_queue(outcome)
     check_good(outcome)
     check_bad(outcome)
-    check_queue(outcome)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ class Clouds:
     def __init__(self, aws: Pipeline, google: GcsPipeline) -> None:
         self.product = aws
         self._clouds: dict[str, Pipeline | GcsPipeline] = {"aws": aws, "google": google}
+        self.held_seconds = google.held_seconds
         sources = {"aws": aws.config["source"], "google": google.config["source"]}
         aws.config["source"] = [{"name": name, **source} for name, source in sources.items()]
         aws.environ = {**os.environ, **aws.environ}
@@ -61,6 +63,7 @@ def test_tables_follow_both_clouds_each_on_its_own(clouds: Clouds) -> None:
     clouds.remove("google", "in/b.json")
     killed = clouds.product.run_once(crash_point="before_data_commit")
     assert killed.was_killed, killed.stderr
+    time.sleep(clouds.held_seconds)
     clouds.product.run_once().expect(0)
     google = Counter({("google", 1): 1, ("google", 11): 1})
     assert clouds.rows("google_only") == google

@@ -18,6 +18,7 @@ from tests.fixtures.waiting import wait_until
 SWIM = {"query": "headphones for swimming"}
 HOW_TO = (Path(__file__).parents[3] / "docs/how-to/serve.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^curl .*?(?:\n  .*?)*$", HOW_TO, re.MULTILINE)
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", HOW_TO, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,12 @@ def test_the_examples_of_the_how_to_work(address, example):
         return
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout
+
+
+def test_the_program_of_the_how_to_prints_an_answer(address, capsys):
+    (program,) = PROGRAMS
+    exec(compile(program.replace("http://127.0.0.1:8080", address), "serve.md", "exec"), {})
+    assert "SwimPro" in capsys.readouterr().out
 
 
 WORKERS = """

@@ -18,10 +18,11 @@ SHOWN = {
     if (blocks := re.findall(r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
 }
 ELSEWHERE = {
+    "serve.md": "tests/integration/serve/test_command.py",
     "vectors-and-blobs.md": "tests/spark/lake/queries/test_vectors_and_blobs_page.py",
     "write-to-a-table.md": "tests/integration/docs/test_shell_examples.py",
 }
-"""Pages whose example needs the table that the page makes, or a process of its own."""
+"""Pages whose example needs the table that the page makes, a process of its own or a server."""
 
 
 both = pytest.mark.parametrize("shop", ["orders_cow", "orders_mor"], indirect=True)
