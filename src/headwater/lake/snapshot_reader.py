@@ -192,10 +192,34 @@ class SnapshotReader:
                 hint=f"the oldest commit with a complete snapshot is {earliest}",
             )
 
-    def list_slices(self) -> list[HudiFileSlice]:
-        """List the latest file slice of each file group: its base file and log files."""
+    def list_slices(self, scan: Scan = NEWEST) -> list[HudiFileSlice]:
+        """List the scan's file slice of each file group: its base file and log files.
+
+        Of an earlier snapshot, later log files are listed, too; `read_slices` skips their rows.
+        """
         with self.explained():
-            return list(self.hudi_table.get_file_slices(HudiReadOptions()))
+            return list(self.hudi_table.get_file_slices(scan.build_options(None)))
+
+    def read_slices(
+        self, slices: Sequence[HudiFileSlice], scan: Scan, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Read the rows of a scan in some of its file slices.
+
+        Raises `InstantUnavailableError` if a clean deletes files of the snapshot during the read.
+        """
+        names = self.schema.names if columns is None else columns
+        schema = pa.schema([self.schema.field(name) for name in names])
+        options = scan.build_options(list(dict.fromkeys((*names, COMMIT_TIME))))
+        self.check_own_rows()
+        with self.explained():
+            reader = self.hudi_table.create_file_group_reader_with_options(options)
+            batches = [
+                decode_batch(batch, self.schema).select(names)
+                for one in slices
+                for batch in reader.read_file_slice_stream(one, options)
+            ]
+        self.check_retained(scan)
+        return pa.Table.from_batches(batches, schema) if batches else schema.empty_table()
 
     def list_pending(self, action: Literal["compaction", "clustering"]) -> tuple[str, ...]:
         """Return the requested times of pending actions, oldest first."""

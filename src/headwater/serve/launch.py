@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from headwater.app.pipeline_state import read_pipeline_state
+from headwater.app.search.following import IndexFollower
 from headwater.app.search.index import SearchIndex
 from headwater.app.search.live import LiveSearch
 from headwater.app.search.wiring import find_search
@@ -186,11 +187,12 @@ def _keep_synced(settings: Settings) -> Iterator[None]:
     interval = find_search(settings).serve.sync_interval
     stop = threading.Event()
     index = SearchIndex(settings)
+    follower = IndexFollower(index)
 
     def follow() -> None:
         while not stop.wait(interval):
             try:
-                index.sync()
+                follower.sync()
             except HeadwaterError as error:
                 log.warning("index sync failed; retrying", error=str(error))
                 stop.wait(interval * 5)

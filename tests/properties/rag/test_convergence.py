@@ -16,10 +16,11 @@ SEQUENCES = 1_000
 
 
 def run_sequence(index: Index, seed: int, steps: int) -> World:
-    """Random changes, indexing runs, syncs, purges and deaths; then calm."""
+    """Random changes, indexing runs, syncs, rows ahead of the chunks, purges and deaths; then calm."""
     world = World(index, random.Random(seed))
+    often = [world.change, world.sync, world.advance] * 2
     for _ in range(steps):
-        step = world.random.choice([world.change, world.change, world.build_chunks, world.sync, world.sync])
+        step = world.random.choice([*often, world.build_chunks, world.fail_to_advance])
         try:
             step()
             if world.random.random() < 0.1 and world.chunks.revision:
@@ -39,6 +40,7 @@ def check(world: World, seed: int) -> None:
     assert states == world.wanted(), f"seed {seed}"
     assert digest_states(states) == digest_states(world.wanted())
     points = world.index.load(sorted({state.row_key for state in states}))
+    assert {point.chunk_id: point.text for point in points} == world.texts(), f"seed {seed}"
     for point in points:
         fields = {name: world.table[point.row_key].get(name) for name in ("price", "color")}
         assert dict(point.fields) == {k: v for k, v in fields.items() if v is not None}, f"seed {seed}"
@@ -49,13 +51,13 @@ def check(world: World, seed: int) -> None:
 
 def test_the_index_becomes_the_table_in_this_process() -> None:
     for seed in range(SEQUENCES):
-        check(run_sequence(MemoryVectorStore().create("v1", SPEC), seed, 14), seed)
+        check(run_sequence(MemoryVectorStore().create("v1", SPEC), seed, 20), seed)
 
 
 def test_the_index_becomes_the_table_in_qdrant(tmp_path: Path) -> None:
     store = EdgeVectorStore(tmp_path, "products")
     for seed in range(10):
-        check(run_sequence(store.create(f"v{seed}", SPEC), seed, 14), seed)
+        check(run_sequence(store.create(f"v{seed}", SPEC), seed, 20), seed)
     store.close()
 
 

@@ -19,6 +19,7 @@ from headwater.rag.embedding import Embedder, build_embedder
 from headwater.rag.index_rules import build_spec, read_chunks_fingerprint
 from headwater.rag.index_state import IndexState
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
+from headwater.rag.syncing.ahead import Ahead
 from headwater.rag.syncing.lake_chunks import LakeChunks
 from headwater.rag.syncing.past_chunks import PastChunks
 from headwater.rag.syncing.position import parse_position
@@ -129,10 +130,10 @@ class SearchIndex:
         options = build_storage_options(settings.lake, settings.lake_storage)
         return PastChunks(chunks_path(settings.lake), self.fingerprint, options)
 
-    def open_sync(self, index: Index) -> IndexSync:
-        """Return the sync that keeps a version up to date with its chunks."""
+    def open_sync(self, index: Index, ahead: Ahead | None = None) -> IndexSync:
+        """Return the sync that keeps a version up to date with its chunks; `ahead` as `IndexSync`."""
         chunks = self.open_chunks(read_chunks_fingerprint(index.spec))
-        return IndexSync(chunks, index, self.encoder, _now)
+        return IndexSync(chunks, index, self.encoder, _now, ahead)
 
     def sync(self) -> SyncReport:
         """Bring the live version up to date with the chunks; without one, build the first."""
@@ -141,12 +142,12 @@ class SearchIndex:
             return self.build(judge_by_canaries).sync
         return self.open_sync(live[1]).run()
 
-    def reconcile(self) -> SyncReport:
+    def reconcile(self, ahead: Ahead | None = None) -> SyncReport:
         """Compare all of the live version with its chunks, and repair it. Raises `IndexNotFoundError`."""
         live = self.versions.open_live()
         if live is None:
             raise IndexNotFoundError("there is no index yet", hint="run `headwater index build`")
-        report = self.open_sync(live[1]).reconcile()
+        report = self.open_sync(live[1], ahead).reconcile()
         if self._metrics:
             self._metrics.set("index_divergence_rows", report.divergent_rows)
         return report
@@ -190,7 +191,7 @@ class SearchIndex:
             name=name,
             is_live=name == self.store.find_live(),
             points=index.count(),
-            as_of=_parse_time(position.as_of) if position else None,
+            as_of=_parse_time(position.newest_as_of) if position else None,
             synced_at=checkpoint.written_at if checkpoint else None,
             is_as_configured=read_chunks_fingerprint(index.spec) == self.fingerprint,
         )

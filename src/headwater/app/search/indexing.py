@@ -1,12 +1,15 @@
 """Indexing as a part of a run: a thread that follows the commits of one data table."""
 
+import math
 import threading
+import time
 
 import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.components import BackgroundLoop, BatchNote
-from headwater.app.search.wiring import build_rules
+from headwater.app.search.wiring import build_rules, find_search
+from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError
 from headwater.lake.layout import chunks_path, table_path
 from headwater.lake.table import Table
@@ -23,6 +26,8 @@ _POLL_SECONDS = 30.0
 _POLL_SECONDS_ALONE = 1.0
 _RETRY_SECONDS = 5.0
 _PURGE_SECONDS = 86_400.0
+_CHUNKS_SECONDS = 10.0
+"""Between two commits of chunks, if servers read newer rows from the data table."""
 
 
 def build_indexer(app: App) -> Indexer:
@@ -63,6 +68,8 @@ class IndexLoop(BackgroundLoop):
         self._metrics = metrics
         self._traces = traces or Traces()
         self._poll_seconds = _POLL_SECONDS_ALONE if alone else _POLL_SECONDS
+        self._pause_seconds = _find_pause(app.settings)
+        self._committed = -math.inf
         self._indexer: Indexer | None = None
         self._wake = threading.Event()
 
@@ -96,6 +103,7 @@ class IndexLoop(BackgroundLoop):
             since_purge -= seconds
             # After a failure, another commit is no reason to retry sooner.
             (self._wake if is_done else stop).wait(seconds)
+            stop.wait(self._committed + self._pause_seconds - time.monotonic())
 
     def _try(self, *, purge: bool = False) -> bool:
         with self._traces.begin("index", table=self._table):
@@ -129,6 +137,7 @@ class IndexLoop(BackgroundLoop):
             log.warning("indexing failed; retrying", error=error.message, hint=error.hint)
 
     def _note(self, report: IndexReport) -> None:
+        self._committed = time.monotonic()
         annotate(end=report.as_of, embedded=report.embedded, reused=report.reused, deleted=report.deleted)
         link_commits(self._table, [report.as_of])
         log.info(
@@ -145,3 +154,11 @@ class IndexLoop(BackgroundLoop):
             self._metrics.count("chunks_reused", report.reused)
             self._metrics.count("chunks_deleted", report.deleted)
             self._metrics.observe("indexing_seconds", report.seconds)
+
+
+def _find_pause(settings: Settings) -> float:
+    search = find_search(settings)
+    if search.chunks_interval is not None:
+        return search.chunks_interval
+    # Only Spark evaluates a condition, so servers wait for the chunks.
+    return 0.0 if search.where else _CHUNKS_SECONDS

@@ -8,6 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 import structlog
 
+from headwater.app.search.following import IndexFollower
 from headwater.app.search.history import SearchHistory
 from headwater.app.search.index import SearchIndex
 from headwater.app.search.wiring import build_reranker, build_rules
@@ -53,7 +54,7 @@ class LiveSearch:
 
     def __init__(self, index: SearchIndex, *, syncs: bool, now: Callable[[], datetime] = read_clock) -> None:
         self._index = index
-        self._syncs = syncs
+        self._follower = IndexFollower(index) if syncs else None
         self._now = now
         self._live: _Live | None = None
         self._known = Freshness("", "", None, 0)
@@ -109,7 +110,7 @@ class LiveSearch:
         Raises `HeadwaterError`; then searches continue with the previous version.
         """
         try:
-            trouble = self._sync() if self._syncs else None
+            trouble = self._sync(self._follower) if self._follower else None
             self._open_live()
             self._refresh()
         except HeadwaterError as error:
@@ -134,14 +135,14 @@ class LiveSearch:
         """Release the store."""
         self._index.close()
 
-    def _sync(self) -> HeadwaterError | None:
+    def _sync(self, follower: IndexFollower) -> HeadwaterError | None:
         interval = self._index.search.serve.reconcile_interval
         try:
             if self._live and interval and (self._now() - self._compared_at).total_seconds() >= interval:
                 self._compared_at = self._now()
-                self._index.reconcile()
+                follower.reconcile()
             else:
-                self._index.sync()
+                follower.sync()
         except HeadwaterError as error:
             return error
         return None
@@ -176,7 +177,7 @@ class LiveSearch:
         live = self._find_live()
         began = self._now()
         checkpoint = live.index.read_checkpoint()
-        as_of = parse_position(checkpoint.position).as_of if checkpoint else ""
+        as_of = parse_position(checkpoint.position).newest_as_of if checkpoint else ""
         before = self._known
         known = replace(before, index_version=live.version, as_of=as_of, points=live.index.count())
         # The content of the index is known; only the lake knows whether it is complete.

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 from headwater.config.search.answer import AnswerConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
-from headwater.config.section import FieldNames, Section, SectionError
+from headwater.config.section import Duration, FieldNames, Section, SectionError
 
 
 def _weigh_names(value: object) -> object:
@@ -119,6 +119,12 @@ class SearchConfig(Section):
         le=1_000,
         description="Minimum number of commits that queries with `as_of` can go back. More commits take more "
         "space: the changed parts of the chunks table are kept once per twenty commits.",
+    )
+    chunks_interval: Duration | None = Field(
+        None,
+        description="Minimum time between two commits of the chunks table. A server that syncs its index "
+        "reads newer rows from the data table itself, except with `where`. Default: 10 seconds; with "
+        "`where`: 0.",
     )
     embedder: EmbedderConfig = Field(EmbedderConfig(), description="Embedding model of texts and queries.")
     store: StoreConfig = Field(StoreConfig(), description="Vector store of the index.")

@@ -1,15 +1,18 @@
 """Computes the net changes between two snapshots, including deletes, without a JVM or a change log.
 
 Rows are compared by partition, record key and Hudi's commit sequence number, which file rewrites preserve.
-The result is exact and net: a row that was inserted and deleted in between is omitted.
+The result is exact and net: a row that was inserted and deleted in between is omitted. Only file groups whose
+files differ are read.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from hudi import HudiFileSlice
 
 from headwater.errors import LakeError
 from headwater.lake.queries.history import Step
@@ -21,6 +24,7 @@ PARTITION, KEY, NUMBER = "_hoodie_partition_path", "_hoodie_record_key", "_hoodi
 _OWN_PREFIX = "_hoodie_"
 _IDENTITY = (PARTITION, KEY, NUMBER)
 _SEPARATOR = "\x1f"
+_LOG_INSTANT = re.compile(r"_(\d{17})\.log\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,44 @@ class ChangeSet:
 
 
 def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
-    """Compare two snapshots. Holds the keys of both and the changed rows in memory.
+    """Compare two snapshots. Holds the keys of changed file groups and the changed rows in memory.
 
     Raises `InstantUnavailableError` if a clean removes their files during the read, else `LakeError`.
     """
+    return compare_parts(step, *open_parts(reader, step))
+
+
+def compare_parts(step: Step, earlier: "Part", later: "Part") -> ChangeSet:
+    """Compare the parts of both snapshots. Raises as `read_changes`."""
+    before, after = earlier.read(_IDENTITY), later.read(_IDENTITY)
+    superseded = _keep(before, _identify(before), _identify(after), wanted=False)
+    fresh = _keep(after, _identify(after), _identify(before), wanted=False)
+    lost = _keep(superseded, _identify(superseded, 2), _identify(fresh, 2), wanted=False)
+    written = _read_rows(later, step.before.requested, fresh)
+    written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
+    return ChangeSet(
+        step,
+        _read_rows(earlier, "", lost),
+        written,
+        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(superseded, 2))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some file slices of one snapshot."""
+
+    reader: SnapshotReader
+    snapshot: str
+    slices: Sequence[HudiFileSlice]
+
+    def read(self, columns: Sequence[str] | None = None, after: str = "") -> pa.Table:
+        """Read the rows, or those of commits requested later than `after`."""
+        return self.reader.read_slices(self.slices, Scan(self.snapshot, after), columns)
+
+
+def open_parts(reader: SnapshotReader, step: Step) -> tuple[Part, Part]:
+    """Return the parts of both snapshots whose files differ. Raises `LakeError`."""
     missing = [name for name in _IDENTITY if name not in reader.schema.names]
     if missing:
         raise LakeError(
@@ -94,31 +132,41 @@ def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
             hint="the table was created without Hudi's metadata columns (populate.meta.fields)",
         )
     shows_before, shows_after = step.snapshots
-    before, after = _read_identities(reader, shows_before), _read_identities(reader, shows_after)
-    deleted = _keep(before, _identify(before), _identify(after), wanted=False)
-    fresh = _keep(after, _identify(after), _identify(before), wanted=False)
-    lost = _keep(deleted, _identify(deleted, 2), _identify(fresh, 2), wanted=False)
-    written = _read_rows(reader, Scan(shows_after, after=step.before.requested), fresh)
-    written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
-    return ChangeSet(
-        step,
-        _read_rows(reader, Scan(shows_before), lost),
-        written,
-        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(deleted, 2))),
+    before = reader.list_slices(Scan(shows_before)) if shows_before else []
+    after = reader.list_slices(Scan(shows_after))
+    known, current = _name_bases(before), _name_bases(after)
+    changed = {
+        _name_group(one)
+        for one in after
+        if known.get(_name_group(one)) != one.base_file_name or _has_later_log(one, shows_before)
+    }
+    changed |= known.keys() - current.keys()
+    return (
+        Part(reader, shows_before, [one for one in before if _name_group(one) in changed]),
+        Part(reader, shows_after, [one for one in after if _name_group(one) in changed]),
     )
 
 
-def _read_identities(reader: SnapshotReader, snapshot: str) -> pa.Table:
-    if not snapshot:
-        return pa.schema([reader.schema.field(name) for name in _IDENTITY]).empty_table()
-    return reader.read_scan(Scan(snapshot), _IDENTITY)
+def _name_bases(slices: Sequence[HudiFileSlice]) -> dict[tuple[str, str], str]:
+    return {_name_group(one): one.base_file_name for one in slices}
 
 
-def _read_rows(reader: SnapshotReader, scan: Scan, wanted: pa.Table) -> pa.Table:
+def _name_group(one: HudiFileSlice) -> tuple[str, str]:
+    return one.partition_path, one.file_id
+
+
+def _has_later_log(one: HudiFileSlice, snapshot: str) -> bool:
+    # A log file of a table since Hudi 1.0 has the instant of its commit in its name.
+    instants = [_LOG_INSTANT.search(name) for name in one.log_file_names]
+    return any(found is None or found[1] > snapshot for found in instants)
+
+
+def _read_rows(part: Part, after: str, wanted: pa.Table) -> pa.Table:
     """Read the complete rows for `wanted`. Raises `LakeError` if the counts differ."""
+    reader = part.reader
     if not wanted.num_rows:
         return reader.schema.empty_table()
-    rows = reader.read_scan(scan)
+    rows = part.read(after=after)
     found = _keep(rows, _identify(rows), _identify(wanted), wanted=True)
     if found.num_rows != wanted.num_rows:
         raise LakeError(

@@ -1,22 +1,11 @@
-"""Finds the columns of a data table that can be texts or fields, nested ones included, and their kinds."""
+"""Finds the columns of a data table that can be texts or fields, nested ones included, and their kinds.
+Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DateType,
-    MapType,
-    NumericType,
-    StringType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+import pyarrow as pa
+from pyarrow import types
 
 DOT = "\x1f"
 """Stands for the dot in the name of a nested column: PySpark's `mapInArrow` would read it as a path."""
@@ -34,13 +23,14 @@ class IndexedColumn:
     kind: str
     is_map: bool = False
 
-    def select(self) -> Column:
-        """Return the column by its path."""
-        column = F.col(".".join(f"`{part.replace('`', '``')}`" for part in self.path))
-        return F.map_values(column) if self.is_map else column
+    def pick(self, row: Mapping[str, object]) -> object:
+        """Return the value of a row, as Spark selects it."""
+        found = _walk(row, self.path)
+        # Arrow gives the entries of a map as pairs.
+        return [value for _, value in found] if self.is_map and isinstance(found, list) else found
 
 
-def list_columns(schema: StructType) -> dict[str, IndexedColumn]:
+def list_columns(schema: pa.Schema) -> dict[str, IndexedColumn]:
     """Return the columns by name. That of a nested one is its path with dots, unless a top-level column has
     this name."""
     found: dict[str, IndexedColumn] = {}
@@ -49,43 +39,57 @@ def list_columns(schema: StructType) -> dict[str, IndexedColumn]:
     return found
 
 
-def select_column(columns: Mapping[str, IndexedColumn], name: str) -> Column:
-    """Return a column of the table by name, also one whose type has no kind, such as a binary key."""
-    return columns[name].select() if name in columns else F.col(f"`{name}`")
-
-
 def list_kinds(columns: Mapping[str, IndexedColumn], names: tuple[str, ...]) -> dict[str, str]:
     """Return the kinds of the named columns."""
     return {name: columns[name].kind for name in names}
 
 
-def find_kind(data_type: DataType) -> str | None:
+def find_kind(data_type: pa.DataType) -> str | None:
     """Return `keyword`, `number` or `bool`; None for a type that cannot be a field."""
-    if isinstance(data_type, ArrayType):
-        return "keyword" if find_kind(data_type.elementType) in ("keyword", "number") else None
-    if isinstance(data_type, BooleanType):
+    if _is_list(data_type):
+        return "keyword" if find_kind(data_type.value_type) in ("keyword", "number") else None
+    if types.is_boolean(data_type):
         return "bool"
-    if isinstance(data_type, NumericType):
+    if types.is_integer(data_type) or types.is_floating(data_type) or types.is_decimal(data_type):
         return "number"
-    if isinstance(data_type, (StringType, DateType, TimestampType, TimestampNTZType)):
+    is_text = types.is_string(data_type) or types.is_large_string(data_type)
+    if is_text or types.is_date(data_type) or types.is_timestamp(data_type):
         return "keyword"
     return None
 
 
-def _iter_columns(schema: StructType, above: tuple[str, ...], *, in_list: bool) -> Iterator[IndexedColumn]:
-    for field in schema:
-        path, data_type = (*above, field.name), field.dataType
-        inner = data_type.elementType if isinstance(data_type, ArrayType) else data_type
-        if isinstance(inner, StructType):
+def _is_list(data_type: pa.DataType) -> bool:
+    return bool(
+        types.is_list(data_type) or types.is_large_list(data_type) or types.is_fixed_size_list(data_type)
+    )
+
+
+def _iter_columns(
+    fields: Iterable[pa.Field], above: tuple[str, ...], *, in_list: bool
+) -> Iterator[IndexedColumn]:
+    for field in fields:
+        path, data_type = (*above, field.name), field.type
+        is_list = _is_list(data_type)
+        inner = data_type.value_type if is_list else data_type
+        if types.is_struct(inner):
             # A list below a list would need a path that Spark does not have.
-            if not (in_list and inner is not data_type):
-                yield from _iter_columns(inner, path, in_list=in_list or inner is not data_type)
-        elif isinstance(data_type, MapType):
-            if not in_list and find_kind(data_type.valueType) in ("keyword", "number"):
+            if not (in_list and is_list):
+                yield from _iter_columns(inner.fields, path, in_list=in_list or is_list)
+        elif types.is_map(data_type):
+            if not in_list and find_kind(data_type.item_type) in ("keyword", "number"):
                 yield IndexedColumn(path, "keyword", is_map=True)
         elif in_list:
             # All values of a list of structs: a list of words.
-            if find_kind(data_type) in ("keyword", "number") and not isinstance(data_type, ArrayType):
+            if find_kind(data_type) in ("keyword", "number") and not is_list:
                 yield IndexedColumn(path, "keyword")
         elif (kind := find_kind(data_type)) is not None:
             yield IndexedColumn(path, kind)
+
+
+def _walk(value: object, path: tuple[str, ...]) -> object:
+    """Follow a path through structs; of a list of structs, the values of all are taken."""
+    if not path or value is None:
+        return value
+    if isinstance(value, list):
+        return [_walk(one, path) for one in value]
+    return _walk(value[path[0]], path[1:]) if isinstance(value, Mapping) else None

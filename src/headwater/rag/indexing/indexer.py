@@ -27,7 +27,7 @@ from headwater.rag.index_state import IndexState
 from headwater.rag.indexing.chunks_table import CHUNKS_SCHEMA, ChunksTable
 from headwater.rag.indexing.columns import list_columns, list_kinds
 from headwater.rag.indexing.comparing import ChunkWrite, choose_newest, compare_chunks
-from headwater.rag.indexing.rows import mark_rows, newest_of_each, source_key
+from headwater.rag.indexing.rows import mark_rows, newest_of_each, source_key, to_arrow_schema
 from headwater.rag.indexing.stages import SPLIT_COLUMNS, EmbedTexts, SplitRows, embed_in_batches
 
 _log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ class Indexer:
         self, plan: ChangePlan, completed: dict[str, str], state: IndexState | None
     ) -> tuple[IndexReport, IndexState]:
         source = self._table.read() if plan.kind == "all" else self._table.read_commits(plan.after, plan.upto)
-        columns = list_columns(source.schema)
+        columns = list_columns(to_arrow_schema(source.schema))
         self._rules.check_columns(list(dict.fromkeys([*source.columns, *columns])))
         documents = self._rules.build_document_rules(list(columns))
         revision = state.revision + 1 if state else 1

@@ -57,20 +57,24 @@ class SplitRows:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one batch per input batch."""
-        chunker = load_chunker(self.chunking.model_dump_json())
         for batch in batches:
-            columns: dict[str, list[Any]] = {name: [] for name in SPLIT_COLUMNS}
-            empty = 0
-            for found in batch.to_pylist():
-                row = {name.replace(DOT, "."): value for name, value in found.items()}
-                is_there = row["is_wanted"] and self._split(row, chunker, columns)
-                empty += bool(row["is_wanted"]) and not is_there
-                if not is_there:
-                    for name, column in columns.items():
-                        column.append(row["source_key"] if name == "source_key" else None)
-            if empty and self.count_empty is not None:
-                self.count_empty.add(empty)
-            yield pa.RecordBatch.from_pydict(columns, schema=_SPLIT_SCHEMA)
+            rows = batch.to_pylist()
+            yield self.split({name.replace(DOT, "."): value for name, value in row.items()} for row in rows)
+
+    def split(self, rows: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
+        """Split rows, whose nested columns are named by their paths."""
+        chunker = load_chunker(self.chunking.model_dump_json())
+        columns: dict[str, list[Any]] = {name: [] for name in SPLIT_COLUMNS}
+        empty = 0
+        for row in rows:
+            is_there = row["is_wanted"] and self._split(row, chunker, columns)
+            empty += bool(row["is_wanted"]) and not is_there
+            if not is_there:
+                for name, column in columns.items():
+                    column.append(row["source_key"] if name == "source_key" else None)
+        if empty and self.count_empty is not None:
+            self.count_empty.add(empty)
+        return pa.RecordBatch.from_pydict(columns, schema=_SPLIT_SCHEMA)
 
     def _split(self, row: Mapping[str, Any], chunker: Chunker, columns: dict[str, list[Any]]) -> bool:
         """Add the chunks of one row; False when it has no text."""

@@ -1,7 +1,10 @@
-"""Syncs an index with the chunks: writes new points, removes old ones, then writes the checkpoint."""
+"""Syncs an index with the chunks: writes new points, removes old ones, then writes the checkpoint.
+
+`IndexSync.advance` also writes rows that the chunks do not have yet: see `ahead`.
+"""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -10,14 +13,27 @@ from typing import TypeVar
 from headwater.errors import IndexUnavailableError
 from headwater.observability.crash_points import crash_point
 from headwater.rag.chunk import Chunk
+from headwater.rag.syncing.ahead import (
+    MOST_AHEAD,
+    Ahead,
+    Division,
+    NewRows,
+    RowSource,
+    compare_points,
+    keep_rows,
+    skip_rows,
+)
 from headwater.rag.syncing.divergence import Divergence, compare_states
 from headwater.rag.syncing.position import SyncPosition, parse_position
 from headwater.rag.syncing.protocol import ChunkSnapshot, ChunkSource, PassageEncoder
-from headwater.rag.vector_stores.protocol import Checkpoint, Index, Point
+from headwater.rag.vector_stores.protocol import Checkpoint, Index, Point, PointState
 
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+
+Embed = Callable[[list[str]], Iterable[Sequence[float]]]
+"""Returns a vector for each text."""
 
 PAGE = 256
 _ATTEMPTS = 5
@@ -51,45 +67,89 @@ class IndexSync:
     """
 
     def __init__(
-        self, source: ChunkSource, index: Index, encoder: PassageEncoder, now: Callable[[], datetime]
+        self,
+        source: ChunkSource,
+        index: Index,
+        encoder: PassageEncoder,
+        now: Callable[[], datetime],
+        ahead: Ahead | None = None,
     ) -> None:
+        """`ahead` is what this process knows of rows of this index that it has written ahead."""
         self._source = source
         self._index = index
         self._encoder = encoder
         self._now = now
+        self._ahead = Ahead() if ahead is None else ahead
 
     def run(self) -> SyncReport:
         """Write the changes since the checkpoint; write nothing when there are none."""
         stored = self._index.read_checkpoint()
         snapshot = self._source.read_snapshot()
-        if stored is not None and parse_position(stored.position) == snapshot.position:
-            return SyncReport(as_of=snapshot.position.as_of)
+        position = _parse(stored)
+        if position is not None and position.of_chunks == snapshot.position and self._is_certain(position):
+            return SyncReport(as_of=position.newest_as_of)
         return self._follow(snapshot, stored, always_compare=False)
+
+    def advance(self, rows: RowSource, embed: Embed) -> SyncReport:
+        """Write the rows that commits after those of the chunks have changed."""
+        stored = self._index.read_checkpoint()
+        report = SyncReport()
+        if stored is None:
+            return report
+        position = parse_position(stored.position)
+        report.as_of = position.newest_as_of
+        if not self._is_certain(position):
+            return report  # `run` sets rows back first
+        found = rows.read_after(position.newest_as_of)
+        if found is None or len(self._ahead.instants.keys() | found.chunks.keys()) > MOST_AHEAD:
+            return report
+        # The checkpoint names the rows before their points change: a process that starts after a kill must
+        # know of them.
+        self._ahead.instants |= dict.fromkeys(found.chunks, found.as_of)
+        named = replace(position, ahead=tuple(sorted(self._ahead.instants)))
+        if begun := self._write_checkpoint(named, stored):
+            self._write_rows(found, embed, report)
+            if self._write_checkpoint(replace(named, ahead_as_of=found.as_of), begun):
+                report.as_of = found.as_of
+        return report
+
+    def _is_certain(self, position: SyncPosition) -> bool:
+        return not self._ahead.divide(position, position.as_of).uncertain
+
+    def _write_rows(self, found: NewRows, embed: Embed, report: SyncReport) -> None:
+        chunks = [chunk for of_row in found.chunks.values() for chunk in of_row]
+        writes = compare_points(chunks, self._index.load(list(found.chunks)))
+        made = embed([chunk.text for chunk in writes.lacking]) if writes.lacking else []
+        vectors = [*writes.kept, *zip(writes.lacking, made, strict=True)]
+        for page in _in_pages(replace(chunk, vector=vector) for chunk, vector in vectors):
+            self._upsert(page, report)
+        self._delete(writes.deleted, report)
 
     def reconcile(self) -> SyncReport:
         """Compare all of the index with all of the chunks, and repair the differences."""
         self.run()
         stored = self._index.read_checkpoint()
         snapshot = self._source.read_snapshot()
-        if stored is None or parse_position(stored.position) != snapshot.position:
+        position = _parse(stored)
+        if position is None or position.of_chunks != snapshot.position:
             return SyncReport(as_of=snapshot.position.as_of)  # the chunks have advanced: compare next time
         return self._follow(snapshot, stored, always_compare=True)
 
     def count_divergence(self) -> int:
-        """Count rows that differ from the chunks now, including those that a sync would write."""
-        return len(compare_states(self._source.read_snapshot().iter_states(), self._index.iter_states()).rows)
+        """Count rows that differ from the chunks now, including those that a sync would write. Rows ahead of
+        the chunks do not count."""
+        position = _parse(self._index.read_checkpoint())
+        ahead = set(position.ahead) if position else set()
+        wanted = skip_rows(self._source.read_snapshot().iter_states(), ahead)
+        return len(compare_states(wanted, skip_rows(self._index.iter_states(), ahead)).rows)
 
     def _follow(
         self, snapshot: ChunkSnapshot, stored: Checkpoint | None, *, always_compare: bool
     ) -> SyncReport:
         report = SyncReport()
-        began = parse_position(stored.position) if stored else None
+        began = _parse(stored)
         for _ in range(_ATTEMPTS):
-            self._apply(snapshot, None if always_compare else began, report)
-            report.as_of = snapshot.position.as_of
-            if always_compare and not report.has_changed:
-                return report
-            if self._write_checkpoint(snapshot, stored):
+            if self._try(snapshot, None if always_compare else began, stored, report):
                 return report
             # Another sync was faster. Our writes may be older than its writes, so write the newest state of
             # everything that we may have changed again.
@@ -101,35 +161,76 @@ class IndexSync:
             hint="sync it from one process only: `headwater serve`, or `headwater index sync`",
         )
 
-    def _write_checkpoint(self, snapshot: ChunkSnapshot, stored: Checkpoint | None) -> bool:
+    def _try(
+        self,
+        snapshot: ChunkSnapshot,
+        since: SyncPosition | None,
+        stored: Checkpoint | None,
+        report: SyncReport,
+    ) -> bool:
+        """Apply the changes since `since`, or compare everything; False if another process is faster."""
+        before, position = _parse(stored), snapshot.position
+        division = self._ahead.divide(before, position.as_of)
+        if before is not None and before.ahead_as_of and division.uncertain:
+            # The index must not claim a commit whose rows are set back to their chunks.
+            stored = self._write_checkpoint(replace(before, ahead_as_of=""), stored)
+            if stored is None:
+                return False
+        self._apply(snapshot, since, division, report)
+        report.as_of = position.as_of
+        ahead = replace(position, ahead=tuple(sorted(division.held)), ahead_as_of=division.as_of)
+        if self._write_checkpoint(ahead, stored) is None:
+            return False
+        self._ahead.instants = dict(division.held)
+        return True
+
+    def _write_checkpoint(self, position: SyncPosition, stored: Checkpoint | None) -> Checkpoint | None:
+        """Write it if the stored one is still `stored`; None otherwise."""
         crash_point("before_index_checkpoint")
-        checkpoint = Checkpoint(
-            snapshot.position.to_text(), stored.sequence + 1 if stored else 1, self._now().isoformat()
-        )
+        sequence = stored.sequence + 1 if stored else 1
+        checkpoint = Checkpoint(position.to_text(), sequence, self._now().isoformat())
         is_written = self._index.write_checkpoint(checkpoint, stored)
         crash_point("after_index_checkpoint")
-        return is_written
+        return checkpoint if is_written else None
 
-    def _apply(self, snapshot: ChunkSnapshot, since: SyncPosition | None, report: SyncReport) -> None:
+    def _apply(
+        self, snapshot: ChunkSnapshot, since: SyncPosition | None, division: Division, report: SyncReport
+    ) -> None:
         changes = snapshot.iter_changes(since) if since else None
         if since is None or changes is None:
-            self._compare(snapshot, report)
+            self._compare(snapshot, division, report)
             return
         deleted: list[str] = []
-        for page in _in_pages(changes):
+        for page in _in_pages(chunk for chunk in changes if chunk.row_key not in division.held):
             deleted += [chunk.chunk_id for chunk in page if chunk.deleted]
             present = [chunk for chunk in page if not chunk.deleted]
-            self._upsert([chunk for chunk in present if chunk.content_revision > since.revision], report)
-            self._set_fields([chunk for chunk in present if chunk.content_revision <= since.revision], report)
+            # The point of a row that was ahead may have another text.
+            is_whole = [
+                chunk.content_revision > since.revision or chunk.row_key in division.touched
+                for chunk in present
+            ]
+            self._upsert([one for one, whole in zip(present, is_whole, strict=True) if whole], report)
+            self._set_fields([one for one, whole in zip(present, is_whole, strict=True) if not whole], report)
         self._delete(deleted, report)
+        self._restore(snapshot, division.uncertain, report)
 
-    def _compare(self, snapshot: ChunkSnapshot, report: SyncReport) -> None:
+    def _restore(self, snapshot: ChunkSnapshot, keys: Collection[str], report: SyncReport) -> None:
+        """Set rows back to their chunks."""
+        if keys:
+            points = sorted(self._index.load(sorted(keys)), key=lambda point: point.chunk_id)
+            states = (
+                PointState(one.chunk_id, one.row_key, one.content_hash, one.fields_hash) for one in points
+            )
+            self._repair(snapshot, compare_states(keep_rows(snapshot.iter_states(), keys), states), report)
+
+    def _compare(self, snapshot: ChunkSnapshot, division: Division, report: SyncReport) -> None:
         if not self._index.count():
             for page in _in_pages(snapshot.iter_chunks(None)):
                 self._upsert(page, report)
             return
         report.compared = True
-        found = compare_states(snapshot.iter_states(), self._index.iter_states())
+        wanted = skip_rows(snapshot.iter_states(), division.held)
+        found = compare_states(wanted, skip_rows(self._index.iter_states(), division.held))
         report.divergent_rows = len(found.rows)
         self._repair(snapshot, found, report)
 
@@ -197,6 +298,10 @@ def build_bare_point(chunk: Chunk) -> Point:
         fields=chunk.load_fields(),
         tenant=chunk.tenant,
     )
+
+
+def _parse(stored: Checkpoint | None) -> SyncPosition | None:
+    return parse_position(stored.position) if stored else None
 
 
 def _in_pages(items: Iterable[_T]) -> Iterator[list[_T]]:
