@@ -6,12 +6,13 @@
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import snowballstemmer
 
-from headwater.rag.lexical.languages import ENGLISH, LANGUAGES, Language, detect
+from headwater.rag.lexical.languages import ENGLISH, LANGUAGES, Language, detect, get_language
 from headwater.rag.lexical.languages.english import IRREGULAR
 from headwater.rag.lexical.units import is_unit, write_measure
 from headwater.rag.normalising import normalise, replace_lookalikes
@@ -27,6 +28,10 @@ _APOSTROPHES = frozenset("'\u2019\u00b4`")
 
 _stemmers = {language.name: snowballstemmer.stemmer(language.name) for language in LANGUAGES}
 _stemmer_lock = threading.Lock()
+
+
+_Token = tuple[str, int, int]
+"""Folded text, start and end."""
 
 
 class Term(NamedTuple):
@@ -61,8 +66,9 @@ def fold(text: str) -> str:
     return replace_lookalikes(bare)
 
 
+@lru_cache(maxsize=256)
 def detect_language(text: str) -> Language:
-    """Return the language of a text."""
+    """Return the language of a text. An index asks twice for each text."""
     return detect(list_words(text))
 
 
@@ -71,27 +77,35 @@ def analyze(text: str, language: Language | None = None) -> list[Term]:
 
     Positions refer to `fold(text)`.
     """
-    folded = fold(text)
-    tokens = [
-        (match.group(), match.start(), match.end())
-        for match in _TOKEN.finditer(folded)
-        if match.end() - match.start() <= _MAX_WORD
-    ]
+    tokens, folded = _tokenize(text)
     name = (language or detect(token for token, _, _ in tokens)).name
     terms: list[Term] = []
-    run: list[tuple[str, int, int]] = []
-    for token in tokens:
-        gap = folded[run[-1][2] : token[1]] if run else None
-        if gap in _APOSTROPHES and len(token[0]) <= 2:
-            # "chef's", "don't": the ending carries no meaning.
-            continue
-        if run and gap not in ("", "-") and not _is_measure(run, token, gap):
-            _add_run(run, terms, name)
-            run = []
-        run.append(token)
-    if run:
+    for run in _iter_runs(tokens, folded):
         _add_run(run, terms, name)
     return terms
+
+
+def _tokenize(text: str) -> tuple[list[_Token], str]:
+    folded = fold(text)
+    found = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(folded)]
+    return [token for token in found if len(token[0]) <= _MAX_WORD], folded
+
+
+def _iter_runs(tokens: Iterable[_Token], folded: str) -> Iterator[list[_Token]]:
+    """Yield the tokens between spaces: those of "wh-1000xm4" together."""
+    run: list[_Token] = []
+    for token in tokens:
+        if run:
+            gap = folded[run[-1][2] : token[1]]
+            if gap in _APOSTROPHES and len(token[0]) <= 2:
+                # "chef's", "don't": the ending carries no meaning.
+                continue
+            if gap not in ("", "-") and not _is_measure(run, token, gap):
+                yield run
+                run = []
+        run.append(token)
+    if run:
+        yield run
 
 
 def list_words(text: str) -> list[str]:
@@ -101,8 +115,24 @@ def list_words(text: str) -> list[str]:
 
 def list_stems(text: str, language: Language | None = None) -> list[str]:
     """Return the stems of a text in order, without stop words, including joined ones."""
-    language = language or detect_language(text)
-    return [term.stem for term in analyze(text, language) if term.word not in language.stop_words]
+    return list(_list_stems(text, (language or detect_language(text)).name))
+
+
+# An index asks twice for the parts of each text, and for the same brands and colours again and again.
+@lru_cache(maxsize=4_096)
+def _list_stems(text: str, name: str) -> tuple[str, ...]:
+    stop_words = get_language(name).stop_words
+    found: list[str] = []
+    for run in _iter_runs(*_tokenize(text)):
+        word = run[0][0]
+        if len(run) > 1 or word[0].isdigit():
+            terms: list[Term] = []
+            _add_run(run, terms, name)
+            found += [term.stem for term in terms if term.word not in stop_words]
+        elif word not in stop_words:
+            # Most words: a term of its own would cost more than its stem.
+            found.append(stem(word, name))
+    return tuple(found)
 
 
 def add_other_stems(term: Term) -> Term:
@@ -134,11 +164,11 @@ def _unify_spelling(word: str) -> str:
     return word
 
 
-def _is_measure(run: list[tuple[str, int, int]], token: tuple[str, int, int], gap: str | None) -> bool:
+def _is_measure(run: list[_Token], token: _Token, gap: str) -> bool:
     return gap == " " and len(run) == 1 and run[0][0][0].isdigit() and is_unit(token[0])
 
 
-def _add_run(run: list[tuple[str, int, int]], terms: list[Term], language: str) -> None:
+def _add_run(run: list[_Token], terms: list[Term], language: str) -> None:
     """Add tokens without a space between them: each, and all joined."""
     first = run[0][0]
     if len(run) == 1 and not first[0].isdigit():
