@@ -67,6 +67,7 @@ BENCHMARKS = (
     "sync",
     "reuse",
     "restart",
+    "serve_start",
     "answer_freshness",
     "search",
 )

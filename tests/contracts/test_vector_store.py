@@ -12,6 +12,7 @@ import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
 from headwater.rag.lexical.sparse_vector import SparseVector
+from headwater.rag.vector_stores import qdrant_edge
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
     Index,
@@ -381,3 +382,16 @@ def test_exact_neighbours_among_many(index: Index) -> None:
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1)
     expected = [f"r{number:03}" for number in np.argsort(-cosines)[:10]]
     assert find(index, near(*query.tolist())) == expected
+
+
+def test_searches_are_the_same_when_they_are_faster(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_edge, "OPTIMIZE_AFTER", 1)
+    weights = [(f"r{number:03}", number / 100) for number in range(300)]
+    index.upsert([make_point(name, (1, weight), {1: 1.0 + weight}) for name, weight in weights])
+    before = [find(index, near(1, 0.5, limit=20)), find(index, words(1, limit=20))]
+    index.optimize()
+    index.upsert([make_point("new", (0, 0, 1), {2: 1.0})])
+    index.delete([chunk_id("r100")])
+    assert [find(index, near(1, 0.5, limit=20)), find(index, words(1, limit=20))] == before
+    assert find(index, near(0, 0, 1, limit=1)) == find(index, words(2)) == ["new"]
+    assert index.count() == 300

@@ -41,12 +41,14 @@ _STARTING_SECONDS = 0.02
 log = structlog.stdlib.get_logger(__name__)
 
 
-def open_lake_search(settings: Settings, environ: Mapping[str, str], *, syncs: bool) -> LiveSearch:
-    """Open the live index. Raises `HeadwaterError` with the next step."""
+def open_lake_search(
+    settings: Settings, environ: Mapping[str, str], *, syncs: bool, builds: bool = True
+) -> LiveSearch:
+    """Open the live index; see `LiveSearch.open`. Raises `HeadwaterError` with the next step."""
     index = SearchIndex(settings, environ=environ)
     search = LiveSearch(index, syncs=syncs)
     try:
-        search.open()
+        search.open(builds=builds)
     except BaseException:
         search.close()
         raise

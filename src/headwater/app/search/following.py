@@ -32,12 +32,17 @@ class IndexFollower:
         self._problem = ""
 
     def sync(self) -> SyncReport:
-        """Follow the chunks, then write the rows that newer commits of the data table have changed."""
+        """Follow the chunks, then write the rows that newer commits of the data table have changed.
+
+        Without a live version, build the first.
+        """
         found = self._open_live()
         if found is None:
             return self._index.sync()
         report = self._index.open_sync(found, self._ahead).run()
-        return self._advance(found) or report
+        report = self._advance(found) or report
+        found.optimize()
+        return report
 
     def reconcile(self) -> SyncReport:
         """Compare all of the live version with its chunks, except for rows ahead of them, and repair it."""

@@ -62,13 +62,16 @@ class LiveSearch:
         self._learnt = ("", "")
         self._history = SearchHistory(index, lambda past, as_of: self._build_retriever(past, lambda: as_of))
 
-    def open(self) -> Freshness:
+    def open(self, *, builds: bool = True) -> Freshness:
         """Load the model and the live version; with a live version, an unavailable lake is no obstacle.
 
-        Raises `IndexNotFoundError` when nothing was ever indexed, `HeadwaterError` when model or store cannot
-        be used.
+        If chunks exist, but no version yet, a process that syncs builds it; with `builds=False`, the first
+        `refresh` does, and until then the returned version is empty. Raises `IndexNotFoundError` when nothing
+        was ever indexed, `HeadwaterError` when model or store cannot be used.
         """
         self._index.embedder.embed_queries(["ready"])
+        if not builds and self._is_first_start():
+            return self._known
         trouble: HeadwaterError | None = None
         try:
             self.refresh()
@@ -126,14 +129,20 @@ class LiveSearch:
         Searches are faster then, with the same results. Blocks for seconds, concurrently with refreshes and
         searches. Raises `SearchError`.
         """
-        live, as_of = self._find_live(), self._known.as_of
-        if (live.version, as_of) != self._learnt:
+        live, as_of = self._live, self._known.as_of
+        if live is not None and (live.version, as_of) != self._learnt:
             live.retriever.learn_words()
             self._learnt = (live.version, as_of)
 
     def close(self) -> None:
         """Release the store."""
         self._index.close()
+
+    def _is_first_start(self) -> bool:
+        """True if this process can build the first version."""
+        if self._follower is None or self._index.versions.open_live() is not None:
+            return False
+        return self._index.find_chunks_state() is not None
 
     def _sync(self, follower: IndexFollower) -> HeadwaterError | None:
         interval = self._index.search.serve.reconcile_interval
@@ -149,7 +158,7 @@ class LiveSearch:
 
     def _find_live(self) -> _Live:
         if self._live is None:
-            raise IndexUnavailableError("no version of the index is open")
+            raise IndexUnavailableError("the index is being built", hint="retry when `/readyz` succeeds")
         return self._live
 
     def _open_live(self) -> None:

@@ -55,6 +55,7 @@ def build(
         gate = choose_gate(index, queries, judgements)
         indexed = ensure_chunks(index)
         report = index.build(gate)
+        index.optimize()
     if as_json:
         render_json({"build": report, "indexed": indexed})
     else:
@@ -78,6 +79,7 @@ def sync(
     """
     with closing(open_index(ctx)) as index:
         report = index.reconcile() if compare else index.sync()
+        index.optimize()
     if as_json:
         render_json({"sync": report})
     else:

@@ -52,9 +52,9 @@ def serve(
     keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=search.tenant is not None)
     launch.check_workers(settings, workers)
     with launch.bind(host, port) as bound:
-        live = launch.open_lake_search(
-            settings, environ, syncs=workers == 1 and search.serve.sync_interval > 0
-        )
+        # Building the first version takes a minute for 200,000 rows, during which probes get an answer.
+        syncs = workers == 1 and search.serve.sync_interval > 0
+        live = launch.open_lake_search(settings, environ, syncs=syncs, builds=False)
         # A reader of the line may connect at once.
         bound.listen(launch.BACKLOG)
         _print_address(host, bound.getsockname()[1], live.freshness(), has_keys=bool(keys))
@@ -68,10 +68,11 @@ def serve(
 
 def _print_address(host: str, port: int, known: "Freshness", *, has_keys: bool) -> None:
     url_host = f"[{host}]" if ":" in host else host
+    found = f"index {known.index_version} ({known.points:,} chunks)"
     # Flush at once: scripts wait for this line.
     render_text(
-        f"serving index {known.index_version} ({known.points:,} chunks) on http://{url_host}:{port}/  (press "
-        "Ctrl-C to stop)"
+        f"serving {found if known.index_version else 'an index that is being built'} on "
+        f"http://{url_host}:{port}/  (press Ctrl-C to stop)"
     )
     if not has_keys and not _is_loopback(host):
         render_text("HEADWATER_API_KEYS is not set: requests need no key")

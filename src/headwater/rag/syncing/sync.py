@@ -36,6 +36,7 @@ Embed = Callable[[list[str]], Iterable[Sequence[float]]]
 """Returns a vector for each text."""
 
 PAGE = 256
+_PAGES_A_LINE = 40
 _ATTEMPTS = 5
 
 
@@ -227,6 +228,8 @@ class IndexSync:
         if not self._index.count():
             for page in _in_pages(snapshot.iter_chunks(None)):
                 self._upsert(page, report)
+                if report.upserted % (PAGE * _PAGES_A_LINE) == 0:
+                    _log.info("the new index has %d chunks", report.upserted)
             return
         report.compared = True
         wanted = skip_rows(snapshot.iter_states(), division.held)

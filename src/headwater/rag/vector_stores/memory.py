@@ -118,6 +118,9 @@ class MemoryIndex:
             self._checkpoint = checkpoint
             return True
 
+    def optimize(self) -> None:
+        """Do nothing: every search compares every point."""
+
     def _check(self, point: Point) -> None:
         if len(point.dense) != self._spec.dimensions:
             raise SearchError(

@@ -153,6 +153,13 @@ class Index(Protocol):
         """Write the checkpoint if the stored one is still `expected`; False otherwise."""
         ...
 
+    def optimize(self) -> None:
+        """Make searches faster, if enough was written since the last time.
+
+        May take a minute for 100,000 points; searches continue concurrently, with the same results.
+        """
+        ...
+
 
 class VectorStore(Protocol):
     """All versions of the index of one name. Raises `SearchError` when the store cannot be called."""

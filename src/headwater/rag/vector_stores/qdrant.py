@@ -147,6 +147,9 @@ class QdrantIndex:
                 self._client.upsert(self._name, [point], update_filter=_match_checkpoint(expected))
         return self.read_checkpoint() == checkpoint
 
+    def optimize(self) -> None:
+        """Do nothing: the server builds its graphs itself."""
+
     def _fetch(self, requests: Sequence[tuple[SearchRequest, int]]) -> list[list[PassageHit]]:
         queries = [_build_query(request, depth) for request, depth in requests]
         with explained(self._name):

@@ -68,10 +68,13 @@ class EdgeIndex:
         self._spec = spec
         self._folder = folder
         self._lock = threading.Lock()
-        self._unoptimized = 0
         self._passages = PassageCache(KEPT_PASSAGES)
         with explained(folder):
             self._shard = _open_shard(folder / _SHARD, spec)
+            # An earlier process may have ended before it built the graph. Vectors of words need none.
+            found = self._shard.info()
+            vectors = found.points_count * (1 + len(spec.sparse_names))
+            self._unoptimized = max(0, vectors - found.indexed_vectors_count)
 
     @property
     def spec(self) -> IndexSpec:
@@ -155,22 +158,20 @@ class EdgeIndex:
             point = qdrant.Point(CHECKPOINT_ID, {}, write_checkpoint_payload(checkpoint))
             self._shard.update(qdrant.UpdateOperation.upsert_points([point]))
             self._shard.flush()
-        self._build_graph()
         return True
+
+    def optimize(self) -> None:
+        """Build the graph of vectors if many points are not in it yet; until then, searches scan them."""
+        with explained(self._folder):
+            if self._unoptimized >= max(OPTIMIZE_AFTER, self.count() // 5):
+                self._unoptimized = 0
+                self._shard.optimize()
 
     def close(self) -> None:
         """Flush writes and close the files."""
         with self._lock, explained(self._folder):
             self._shard.flush()
             self._shard.close()
-
-    def _build_graph(self) -> None:
-        # Takes a minute for 100,000 points; searches continue concurrently, and the checkpoint is already
-        # written.
-        with explained(self._folder):
-            if self._unoptimized >= max(OPTIMIZE_AFTER, self.count() // 5):
-                self._unoptimized = 0
-                self._shard.optimize()
 
     @contextmanager
     def _writing(self, chunk_ids: Iterable[str]) -> Iterator[None]:

@@ -65,7 +65,7 @@ def judge_readiness(service: Service) -> Readiness:
     known, lag = service.searcher.freshness(), service.lag_seconds()
     most = service.config.ready_lag
     if not known.index_version:
-        reason = "the index does not exist"
+        reason = "the index does not exist yet; it is being built"
     elif known.points == 0:
         reason = "the index is empty"
     elif lag is None:

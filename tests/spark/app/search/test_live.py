@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from headwater.app.pipeline_state import read_pipeline_state
 from headwater.app.search.live import LiveSearch
-from headwater.errors import HeadwaterError, IndexNotFoundError
+from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError
 from headwater.rag.retrieval.query import SearchQuery
 from headwater.rag.searcher import Freshness
 from headwater.rag.vector_stores.protocol import IndexCondition
@@ -58,7 +58,13 @@ def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
     found.lake.put("1.json", [product("a", "steel mug", 20), product("b", "red kettle", 30, seller="bolt")])
     found.lake.ingest()
     found.lake.indexer.run()
-    known: Freshness = found.live.open()
+    # A server answers probes while it builds the first version.
+    assert found.live.open(builds=False).index_version == ""
+    found.live.learn_words()
+    with pytest.raises(IndexUnavailableError, match="being built"):
+        found.find("steel mug")
+    found.live.refresh()
+    known: Freshness = found.live.freshness()
     assert (known.points, known.index_version) == (2, "v0001")
     yield found
     found.live.close()
