@@ -112,8 +112,13 @@ def test_union_has_the_rows_of_both_tables_also_where_one_gives_none():
     "sql",
     [
         "select order_id from orders_cow limit 1",
-        "select order_id from orders_cow union all select order_id from orders_mor limit 1",
-        "select a.order_id from orders_cow a join orders_mor b on a.order_id = b.order_id",
+        *(
+            pytest.param(sql, marks=pytest.mark.slow)
+            for sql in (
+                "select order_id from orders_cow union all select order_id from orders_mor limit 1",
+                "select a.order_id from orders_cow a join orders_mor b on a.order_id = b.order_id",
+            )
+        ),
     ],
 )
 def test_process_may_end_before_all_rows_are_taken(sql):
