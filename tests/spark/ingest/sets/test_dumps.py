@@ -46,7 +46,9 @@ def retry(lake: FolderLake, reason: str) -> None:
     Redrive(lake.app, read_clock).retry(list_rejected(lake, reason))
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
+)
 def test_only_the_difference_to_the_newest_complete_dump_is_written(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
