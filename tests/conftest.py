@@ -24,13 +24,7 @@ RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 
 # JVMs of tests live for seconds: what a thorough compiler and a parallel collector do first never pays here.
 # Measured: a third of the time of tests/spark. Processes that tests start inherit it.
-# Hadoop starts a process (chmod, ls) for each file that Hudi writes, 150 a test: VFORK needs no second one
-# for each. A larger young generation and metaspace are collected less often.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewSize=200m -XX:MetaspaceSize=256m "
-    "-Djdk.lang.Process.launchMechanism=VFORK",
-)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Logs of the JVMs of tests, and of the processes that tests start.
 os.environ.setdefault("XDG_STATE_HOME", tempfile.mkdtemp(prefix="headwater-tests-"))
