@@ -108,6 +108,7 @@ def test_what_a_table_skips_is_reported_by_every_command(lake: FolderLake, spark
     assert ids(lake) == {"new"}
 
 
+@pytest.mark.slow
 def test_a_replay_ingests_older_objects_before_and_after_the_first_run(
     lake: FolderLake, spark: SparkSession
 ) -> None:

@@ -290,6 +290,7 @@ def test_a_damaged_file_can_be_retried(spark: SparkSession, tmp_path: Path) -> N
     assert lake.quarantine("key") == []
 
 
+@pytest.mark.slow
 def test_a_quiet_time_passes_without_another_event(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, complete_when={"quiet_for": "8s"})
     lake.put_many(list_files("2026-11-01", FIRST))
