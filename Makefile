@@ -40,7 +40,7 @@ test: setup ## All rungs with the coverage floor, without what is slow: within 2
 
 .PHONY: test-slow
 test-slow: setup ## Kills, faults, bad situations, many files and columns: as long again; CI does both
-	$(PYTEST) tests/integration tests/spark -m "slow and not long" $(SIDE_BY_SIDE) $(ARGS)
+	$(PYTEST) $(ALL_RUNGS) -m "slow and not long" $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup ## Seconds: unit, contracts and properties; no JVM, no network

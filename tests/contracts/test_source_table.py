@@ -91,8 +91,8 @@ class Follower:
         return kind
 
 
-QUICK = ("delta", "iceberg")
-"""Hudi tables are followed in tests/spark, too."""
+QUICK = ("delta",)
+"""Followed in `make test`; the others in `make test-slow`."""
 
 
 @pytest.fixture(

@@ -11,6 +11,7 @@ from headwater.errors import (
     ObjectTooLargeError,
     ObjectUnavailableError,
 )
+from headwater.sources.kafka import object_store
 from headwater.sources.kafka.object_store import KafkaObjectStore
 from headwater.sources.kafka.ranges import OffsetRange, Partition
 from headwater.sources.log_records import LogRange, LogRecord
@@ -140,7 +141,10 @@ def test_other_keys_are_refused(kafka: Kafka) -> None:
         open_store(kafka).read(ObjectRef("kafka", "c", "orders/1.json"))
 
 
-def test_what_was_read_ahead_of_a_deleted_topic_is_not_of_its_successor(kafka: Kafka, topic: str) -> None:
+def test_what_was_read_ahead_of_a_deleted_topic_is_not_of_its_successor(
+    kafka: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(object_store, "_KNOWN_SECONDS", 0.2)
     kafka.send(topic, *(f"old {at}" for at in range(20)))
     store = open_store(kafka)
     read(store, topic, 0, 5)  # the reader now holds the messages from offset 5 on
@@ -149,5 +153,5 @@ def test_what_was_read_ahead_of_a_deleted_topic_is_not_of_its_successor(kafka: K
     kafka.create_topic(1, topic)
     wait_until(lambda: kafka.find_partitions(topic) == 1, "the topic is not created again")
     kafka.send(topic, *(f"new {at}" for at in range(20)))
-    time.sleep(5.1)  # the topic's id is taken from memory for five seconds
+    time.sleep(0.3)  # until then, the topic's id is taken from memory
     assert list_values(read(store, topic, 5, 7)) == [(5, b"new 5"), (6, b"new 6")]

@@ -110,7 +110,7 @@ def restrict(given: Tables, columns: GroupColumns, groups: set[int | None]) -> T
     return {name: [row for row in given[name] if row[positions[name]] in groups] for name in given}
 
 
-@settings(max_examples=1500)
+@settings(max_examples=max(500, settings().max_examples))
 @given(st.one_of(statements(), statements(), unions()), tables, some_groups)
 def test_an_accepted_statement_makes_each_group_of_its_own_rows(
     statement: str, given_tables: Tables, groups: set[int | None]

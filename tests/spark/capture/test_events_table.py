@@ -285,6 +285,7 @@ def complete_last(path: str) -> str:
     return requested
 
 
+@pytest.mark.slow
 def test_commit_in_progress_while_many_others_are_made_and_archived(spark, path, events, monkeypatch):
     keep_few_commits(monkeypatch)
     for n in range(1, 9):
@@ -385,6 +386,7 @@ def find_oldest_instant(path: str) -> str:
     return min(file.name for file in Path(path, ".hoodie/timeline").glob("[0-9]*_*.*"))
 
 
+@pytest.mark.slow
 def test_all_events_come_where_a_rollback_is_the_oldest_instant(spark, path, events, monkeypatch):
     # apache/hudi issue 20286: an incremental read of such a timeline may give nothing, and raises nothing.
     keep_few_commits(monkeypatch)

@@ -38,6 +38,7 @@ TABLES = {
     for short, table_type in TYPES.items()
 }
 DERIVED = {"derived": {"from": "mirror_cow", "transform": [{"sql": "select * from input"}]}}
+QUICK = ("mirror_cow", "merge_mor")
 GOOD = '{"id": 1}\n{"id": 2}\n'
 
 
@@ -47,22 +48,34 @@ class Killed:
 
     lake: MedallionLake
     app: App
+    names: tuple[str, ...]
+    """Its tables, except the derived one."""
 
 
-@pytest.fixture(scope="module", params=["inflight", pytest.param("requested", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(("inflight", QUICK), id="inflight-two"),
+        *(
+            pytest.param((reached, tuple(TABLES)), id=f"{reached}-all", marks=pytest.mark.slow)
+            for reached in ("inflight", "requested")
+        ),
+    ],
+)
 def killed(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Killed:
-    reached: Reached = request.param
-    lake = MedallionLake(spark, tmp_path_factory.mktemp("killed"), **TABLES, **DERIVED)
-    lake.put("a.json", GOOD)
-    lake.put("broken.json", "{")
-    for name in TABLES:
+    reached: Reached
+    reached, names = request.param
+    tables = {name: TABLES[name] for name in names}
+    lake = MedallionLake(spark, tmp_path_factory.mktemp("killed"), **tables, **DERIVED)
+    lake.put_many([("a.json", GOOD), ("broken.json", "{")])
+    for name in names:
         lake.pipeline(name).run_batch()
     lake.derived("derived").run_batch()
-    for name in (*TABLES, *DERIVED):
+    for name in (*names, *DERIVED):
         interrupt_only_commit(Path(table_path(lake.lake, name)), reached)
-    return Killed(lake, App(lake.settings, spark=spark))
+    return Killed(lake, App(lake.settings, spark=spark), names)
 
 
 def test_readers_take_it_for_an_empty_table(killed: Killed) -> None:
@@ -72,7 +85,7 @@ def test_readers_take_it_for_an_empty_table(killed: Killed) -> None:
         assert (table.rows, table.commits) == (0, 0), name
     assert status.tables["merge_mor"].lag_events == 2
     read_pipeline_state(settings)
-    for name in TABLES:
+    for name in killed.names:
         assert read_schema_report(settings, {}, name).columns == ()
         reader = SnapshotReader(table_path(settings.lake, name))
         assert reader.read(["_headwater_object"]).num_rows == 0
@@ -80,7 +93,7 @@ def test_readers_take_it_for_an_empty_table(killed: Killed) -> None:
 
 
 def test_changes_catalogs_and_services_find_no_table_state(spark: SparkSession, killed: Killed) -> None:
-    for name in TABLES:
+    for name in killed.names:
         address = TableAddress(name, table_path(killed.lake.lake, name))
         assert list(ChangeFeed(address, Query.changes("earliest"), per_commit=True).poll()) == []
         assert read_table_state(address) is None
@@ -90,22 +103,22 @@ def test_changes_catalogs_and_services_find_no_table_state(spark: SparkSession, 
 
 def test_verify_finds_its_objects_pending_and_explain_answers(killed: Killed) -> None:
     report = Verify(killed.app, deep=1).run()
-    for name in TABLES:
+    for name in killed.names:
         counts = report.tables[name].counts
         assert (counts.ingested, counts.pending, counts.quarantined, counts.extra) == (0, 1, 1, 0), name
     explained = Explain(killed.app).explain(str(killed.lake.source / "a.json"))
-    assert {view.pending for name, view in explained.tables.items() if name in TABLES} == {1}
+    assert {view.pending for name, view in explained.tables.items() if name in killed.names} == {1}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_next_batch_rolls_it_back_and_has_each_row_once(killed: Killed, name: str) -> None:
+def test_next_batch_rolls_it_back_and_has_each_row_once(killed: Killed) -> None:
     lake = killed.lake
-    results = lake.ingest(name)
-    assert sum(result.rows for result in results) == 2
-    assert lake.rows(name, "id") == [(1,), (2,)]
+    for name in killed.names:
+        results = lake.ingest(name)
+        assert sum(result.rows for result in results) == 2, name
+        assert lake.rows(name, "id") == [(1,), (2,)], name
 
 
-@pytest.mark.parametrize("reached", ["requested", "inflight"])
+@pytest.mark.parametrize("reached", ["inflight", pytest.param("requested", marks=pytest.mark.slow)])
 def test_quarantine_and_ledger_recover(spark: SparkSession, tmp_path: Path, reached: Reached) -> None:
     lake = FolderLake(spark, tmp_path, things={"path": "*.json"})
     lake.put_many([("a.json", GOOD), ("broken.json", "{")])

@@ -116,6 +116,7 @@ def test_union_has_the_rows_of_both_tables_also_where_one_gives_none():
         "select a.order_id from orders_cow a join orders_mor b on a.order_id = b.order_id",
     ],
 )
+@pytest.mark.slow  # The command's process ends early in tests/unit/cli/test_sql.py.
 def test_process_may_end_before_all_rows_are_taken(sql):
     program = (
         "import json, sys\nfrom headwater.lake.sql.engine import run_query\n"

@@ -12,7 +12,8 @@ def logging_put_back() -> Iterator[None]:
     """Handlers, level and structlog's settings as before the test."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    config = structlog.get_config()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**config)

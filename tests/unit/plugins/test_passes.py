@@ -43,6 +43,7 @@ def test_quick():
 """
 
 
+@pytest.mark.slow
 def test_passes_are_recorded_with_previous_ones(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     file = tmp_path / "tests/long_passes.txt"

@@ -34,7 +34,7 @@ def run_as_ci(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize(("flaky", "exit_code"), [(2, 0), (3, 1)])
+@pytest.mark.parametrize(("flaky", "exit_code"), [pytest.param(2, 0, marks=pytest.mark.slow), (3, 1)])
 def test_more_than_two_reruns_fail_the_build(tmp_path: Path, flaky: int, exit_code: int) -> None:
     for at in range(flaky):
         (tmp_path / f"test_{at}.py").write_text(FLAKY.format(names=[f"n{at}"]))

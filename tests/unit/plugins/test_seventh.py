@@ -102,6 +102,7 @@ def test_invalid_commit_is_rejected() -> None:
         parse_commit("main", "--order-of")
 
 
+@pytest.mark.slow
 def test_tests_beyond_the_time_limit_are_listed(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for at in range(2):

@@ -83,5 +83,6 @@ def test_checks_only_the_paths_of_its_constant(tmp_path: Path) -> None:
     assert check_language.main([str(tmp_path)]) == 1
 
 
+@pytest.mark.slow  # `make check-language` does the same
 def test_the_documents_of_headwater_are_clean() -> None:
     assert check_language.check(Path(__file__).parents[3]) == []

@@ -32,6 +32,7 @@ _SEND_SECONDS = 0.25
 _TOPICS_SECONDS = 5.0
 _REPORT_SECONDS = 60.0
 _START_ATTEMPTS = 5
+_START_PAUSE_SECONDS = 1.0
 
 
 class Group(Protocol):
@@ -98,7 +99,7 @@ class OffsetPoller:
             if is_final:
                 self.incomplete = next(iter(errors.values()))
                 break
-            self._pause(1.0)
+            self._pause(_START_PAUSE_SECONDS)
         return sent
 
     def run(self, stop: threading.Event) -> None:

@@ -117,7 +117,11 @@ def test_rows_stay_whatever_is_heard_of_the_removal(cleaned: CleanLake) -> None:
     assert (report.tables["mirrored"].counts.ingested, report.tables["appended"].counts.ingested) == (3, 2)
     assert cleaned.marks() == Counter(FIRST)
 
-    # Somebody asks for a look at everything: nothing is there, and nothing is lost.
+
+@pytest.mark.slow
+def test_rows_stay_when_all_cleaned_objects_are_requested(cleaned: CleanLake) -> None:
+    cleaned.lake.announce(*FIRST, kind="removed")
+    cleaned.ingest()
     app = App(cleaned.lake.settings, spark=cleaned.lake.app.spark)
     redrive = Redrive(app)
     redrive.append(redrive.ask_again(str(cleaned.lake.source), key, in_two_hours()) for key in FIRST)

@@ -305,18 +305,19 @@ def write_odd_types() -> bytes:
     )
 
 
-@pytest.mark.parametrize("large", ["1", "32MiB"])
-def test_types_that_no_table_has_keep_their_values(build, large):
-    lake = build(t={"path": "*.parquet", "large_file_bytes": large})
-    lake.put("0.parquet", write_parquet(pa.table({"id": pa.array([0], pa.uint64())})))
-    lake.put("1.parquet", write_odd_types())
-    lake.ingest("t")
+def test_types_that_no_table_has_keep_their_values(build):
+    tables = {"split": "1", "entire": "32MiB"}
+    lake = build(**{name: {"path": "*.parquet", "large_file_bytes": size} for name, size in tables.items()})
+    first = write_parquet(pa.table({"id": pa.array([0], pa.uint64())}))
+    lake.put_many([("0.parquet", first), ("1.parquet", write_odd_types())])
     columns = ("id", "day_time", "took", "half", "wide", "seen", "Name", "name_7")
-    assert lake.rows("t", *columns) == [
-        (Decimal(0), *[None] * 7),
-        (
-            *(Decimal(1), "10:30:00.000000", "PT1.500S", 1.5, "9" * 45),
-            *(SEEN.replace(microsecond=123_456), "a", "b"),
-        ),
-    ]
-    assert lake.quarantine("reason", "line") == [("out_of_range", 2)]
+    for name in tables:
+        lake.ingest(name)
+        assert lake.rows(name, *columns) == [
+            (Decimal(0), *[None] * 7),
+            (
+                *(Decimal(1), "10:30:00.000000", "PT1.500S", 1.5, "9" * 45),
+                *(SEEN.replace(microsecond=123_456), "a", "b"),
+            ),
+        ], name
+        assert lake.quarantine_of(name, "reason", "line") == [("out_of_range", 2)], name

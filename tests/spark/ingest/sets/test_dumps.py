@@ -46,7 +46,9 @@ def retry(lake: FolderLake, reason: str) -> None:
     Redrive(lake.app, read_clock).retry(list_rejected(lake, reason))
 
 
-@pytest.mark.parametrize("table_type", ["copy_on_write", "merge_on_read"])
+@pytest.mark.parametrize(
+    "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
+)
 def test_only_the_difference_to_the_newest_complete_dump_is_written(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
@@ -288,6 +290,7 @@ def test_a_damaged_file_can_be_retried(spark: SparkSession, tmp_path: Path) -> N
     assert lake.quarantine("key") == []
 
 
+@pytest.mark.slow
 def test_a_quiet_time_passes_without_another_event(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, complete_when={"quiet_for": "8s"})
     lake.put_many(list_files("2026-11-01", FIRST))

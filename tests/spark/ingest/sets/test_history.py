@@ -64,6 +64,7 @@ def test_dumps_that_were_there_before_are_applied_in_order(spark: SparkSession, 
     assert list_versions(lake) == build_versions(DUMPS)
 
 
+@pytest.mark.slow
 def test_a_corrected_dump_replaces_its_own_versions(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2")
     put_dump(lake, "2026-11-01", DUMPS[1], count=1)

@@ -38,9 +38,8 @@ def list_files(lake: FolderLake) -> dict[str, int]:
 
 @pytest.fixture(
     params=[
-        "append",
         "merge",
-        *(pytest.param(m, marks=pytest.mark.slow) for m in ("mirror", "merge_on_read")),
+        *(pytest.param(m, marks=pytest.mark.slow) for m in ("append", "mirror", "merge_on_read")),
     ]
 )
 def large(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> FolderLake:

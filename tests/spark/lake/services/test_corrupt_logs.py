@@ -87,6 +87,7 @@ def test_flipped_bytes_are_one_error_that_names_the_file(table):
     assert (corrupt_file.path, corrupt_file.what, corrupt_file.rows) == (log.name, "unreadable", 2)
 
 
+@pytest.mark.slow
 def test_table_after_all_services_has_no_corruption(table):
     def check() -> None:
         found = check_files(table.services.address, archived=True, contents=True)

@@ -65,8 +65,7 @@ def load(shop: str) -> tuple[JudgedSet, list[str]]:
     "shop",
     [
         "shipped",
-        "marketplace",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("other", *SHOPS) if name != "marketplace"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("other", *SHOPS)),
     ],
 )
 def test_error_rates_of_both_kinds(

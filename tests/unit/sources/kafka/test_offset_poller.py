@@ -8,6 +8,7 @@ import pytest
 
 from headwater.config.source import KafkaSourceConfig
 from headwater.errors import QueueNotFoundError, SourceUnavailableError
+from headwater.sources.kafka import offset_poller
 from headwater.sources.kafka.offset_poller import OffsetPoller
 from headwater.sources.kafka.ranges import CapturedRanges, OffsetRange, Partition, Position, parse_range
 from headwater.sources.memory.queue import MemoryQueue
@@ -125,7 +126,10 @@ def test_a_topic_created_again_stops_with_the_setting_that_continues() -> None:
     assert allowed.take() == {A0: [(0, 5)], B0: [(0, 1)]}
 
 
-def test_a_partition_without_a_leader_is_tried_again_and_the_others_go_on() -> None:
+def test_a_partition_without_a_leader_is_tried_again_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(offset_poller, "_START_PAUSE_SECONDS", 0.01)
     topics = MemoryTopics({A0: 5, A1: 6}, down={A1})
     announced = Announced(topics, topics=["a"])
     announced.poller.announce_existing()
