@@ -14,22 +14,17 @@ from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
-    DENSE,
     PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
     build_payload,
-    check_point,
-    check_request,
     parse_checkpoint,
     parse_passage,
     parse_point,
-    parse_spec,
     parse_state,
     to_match,
     write_checkpoint_payload,
-    write_spec,
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
@@ -41,6 +36,7 @@ from headwater.rag.vector_stores.protocol import (
     PointState,
     SearchRequest,
 )
+from headwater.rag.vector_stores.spec import DENSE, check_point, check_request, parse_spec, write_spec
 
 _SPEC_KEY = "headwater_spec"
 _PAGE = 1_000

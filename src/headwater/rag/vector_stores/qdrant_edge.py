@@ -21,19 +21,14 @@ from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.passage_cache import PassageCache
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
-    DENSE,
     PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
-    check_point,
-    check_request,
     parse_checkpoint,
     parse_passage,
-    parse_spec,
     parse_state,
     write_checkpoint_payload,
-    write_spec,
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
@@ -44,6 +39,7 @@ from headwater.rag.vector_stores.protocol import (
     SearchRequest,
 )
 from headwater.rag.vector_stores.qdrant_edge_words import build_query, parse_record, to_point
+from headwater.rag.vector_stores.spec import DENSE, check_point, check_request, parse_spec, write_spec
 
 _SHARD = "shard"
 _SPEC = "spec.json"
