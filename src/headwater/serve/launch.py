@@ -142,11 +142,12 @@ def create_worker() -> FastAPI:
 
 def check_workers(settings: Settings, workers: int) -> None:
     """Raise `UsageError` if the store supports only one process."""
-    store = settings.search.store.type if settings.search else ""
-    if workers > 1 and store != "qdrant":
+    store = settings.search.store if settings.search else None
+    if workers > 1 and store is not None and not store.is_server:
         raise UsageError(
-            f"--workers {workers}: a `{store}` store supports only one process",
-            hint="use a Qdrant server (search.store: {type: qdrant, url: ...}), or --workers 1",
+            f"--workers {workers}: a `{store.type}` store supports only one process",
+            hint="use a server: search.store: {type: qdrant, url: ...} or {type: pgvector, url: ...}; "
+            "or --workers 1",
         )
 
 
