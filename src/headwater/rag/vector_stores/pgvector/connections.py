@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -86,10 +86,9 @@ class Connections:
             self._places.release()
 
     def _take(self) -> tuple[Connection, bool]:
-        try:
+        with suppress(IndexError):
             return self._idle.pop(), False
-        except IndexError:
-            return self._connect(), True
+        return self._connect(), True
 
     def _use(self, connection: Connection, call: Callable[[Connection], _T]) -> _T:
         try:
