@@ -252,10 +252,11 @@ class PgvectorIndex:
 
     def _vacuum(self, connection: Connection) -> None:
         # Until a vacuum, the server reads every posting twice, in the index and in the table.
-        connection.execute("set statement_timeout = 0")
-        for table in self._tables.list_tables():
-            connection.execute(self._tables.write("vacuum (analyze) {table}", table=table))
-        connection.execute("set statement_timeout = '30s'")
+        # Closed afterwards: the next user of the connection needs a timeout.
+        with connection:
+            connection.execute("set statement_timeout = 0")
+            for table in self._tables.list_tables():
+                connection.execute(self._tables.write("vacuum (analyze) {table}", table=table))
 
     def _build_graph(self, connection: Connection) -> None:
         connection.execute(_PREPARE_BUILD)

@@ -7,6 +7,7 @@ from functools import cached_property
 from psycopg import sql
 
 from headwater.rag.vector_stores.conditions import TENANT
+from headwater.rag.vector_stores.pgvector.plain_text import escape_text
 from headwater.rag.vector_stores.protocol import IndexSpec
 
 _MAX_INLINE_DIMENSIONS = 1_500
@@ -108,7 +109,7 @@ class VersionTables:
         if set(spec.filtered) - {TENANT}:
             found.append(self.write(_INDEX_FIELDS))
         found += [
-            self.write(_INDEX_NUMBER, field=sql.Literal(name))
+            self.write(_INDEX_NUMBER, field=sql.Literal(escape_text(name)))
             for name, kind in spec.filtered.items()
             if kind == "number" and name != TENANT
         ]
