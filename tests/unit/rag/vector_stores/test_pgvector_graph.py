@@ -14,6 +14,8 @@ from tests.fixtures.search.points import SPEC, find, make_point, near
 from tests.fixtures.search.stores import find_postgres
 
 POINTS = 2_000
+# Of so few points the server compares all, unless it must not sort: then it follows the graph.
+WITHOUT_SORTS = "?options=-c%20enable_sort%3Doff"
 RARE = [IndexCondition("color", "eq", "rare")]
 
 
@@ -27,7 +29,7 @@ def collection() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def index(collection: str) -> Iterator[PgvectorIndex]:
     vectors = np.random.default_rng(3).normal(size=(POINTS, 8)).tolist()
-    store = PgvectorStore(find_postgres().url, collection, password=None)
+    store = PgvectorStore(find_postgres().url + WITHOUT_SORTS, collection, password=None)
     filled = store.create("v1", SPEC)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pgvector_index, "OPTIMIZE_AFTER", POINTS)
@@ -41,9 +43,9 @@ def index(collection: str) -> Iterator[PgvectorIndex]:
 
 
 def build(number: int, vector: list[float]):
-    return make_point(
-        f"r{number:04}", vector, color="rare" if number % 400 == 0 else "frequent", price=number
-    )
+    color = "frequent" if number % 400 else "rare"
+    tags = ["late"] if number >= POINTS // 2 - 20 else ["early"]
+    return make_point(f"r{number:04}", vector, color=color, price=number, tags=tags)
 
 
 def count_graphs(collection: str) -> int:
@@ -76,6 +78,13 @@ def test_its_hits_are_the_nearest_points(index: PgvectorIndex) -> None:
 def test_rare_points_are_found_however_far_they_are(index: PgvectorIndex) -> None:
     for query in np.eye(8):
         assert len(find(index, near(*query.tolist(), limit=10, conditions=RARE))) == 5
+
+
+def test_points_that_the_server_expects_to_be_frequent_are_all_found(index: PgvectorIndex) -> None:
+    # Each condition selects half of the points, and both of them only 20.
+    both = [IndexCondition("tags", "eq", "late"), IndexCondition("price", "lt", POINTS // 2)]
+    for query in np.eye(8):
+        assert len(find(index, near(*query.tolist(), limit=20, conditions=both))) == 20
 
 
 def test_a_search_may_be_deeper_than_the_graph_is_followed(index: PgvectorIndex) -> None:
