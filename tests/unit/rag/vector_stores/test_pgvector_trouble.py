@@ -80,6 +80,31 @@ def test_missing_privileges_have_a_next_step(server: Postgres, collection: str) 
     owner.close()
 
 
+def test_the_owner_of_a_schema_needs_no_other_privilege(server: Postgres, collection: str) -> None:
+    server.run("create extension if not exists vector;")
+    role = f"owner_{uuid.uuid4().hex[:8]}"
+    server.run(f'create role {role} login; create schema "{collection}" authorization {role};')
+    store = PgvectorStore(server.build_url(role), collection, password=None)
+    store.create("v1", SPEC).upsert([make_point("a")])
+    store.set_live("v1")
+    assert find(store.open("v1"), near(1)) == ["a"]
+    store.close()
+
+
+def test_a_read_only_server_answers_searches(server: Postgres, collection: str) -> None:
+    store = PgvectorStore(server.url, collection, password=None)
+    store.create("v1", SPEC).upsert([make_point("a")])
+    store.close()
+    read_only = f"{server.url}?options=-c%20default_transaction_read_only%3Don"
+    store = PgvectorStore(read_only, collection, password=None)
+    index = store.open("v1")
+    assert find(index, near(1)) == ["a"]
+    with pytest.raises(SearchError, match="read-only") as caught:
+        index.delete(["00000000-0000-4000-8000-000000000001"])
+    assert "primary" in caught.value.hint
+    store.close()
+
+
 def test_a_version_that_was_dropped_by_another_process_is_named(server: Postgres, collection: str) -> None:
     one, other = (PgvectorStore(server.url, collection, password=None) for _ in range(2))
     index = one.create("v1", SPEC)
