@@ -20,7 +20,7 @@ from headwater.rag.vector_stores.protocol import (
     PointState,
     SearchRequest,
 )
-from headwater.rag.vector_stores.spec import check_point, check_request
+from headwater.rag.vector_stores.spec import check_point, check_request, check_same_spec
 
 # Sums of the same numbers differ in the last bits between rows; ties must not depend on that.
 _DECIMALS = 6
@@ -243,11 +243,7 @@ class MemoryVectorStore:
         """Create an empty version, or open the existing one with the same spec."""
         with self._lock:
             index = self._versions.setdefault(version, MemoryIndex(spec))
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         return index
 
     def open(self, version: str) -> MemoryIndex:

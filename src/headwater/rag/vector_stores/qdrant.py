@@ -36,7 +36,14 @@ from headwater.rag.vector_stores.protocol import (
     PointState,
     SearchRequest,
 )
-from headwater.rag.vector_stores.spec import DENSE, check_point, check_request, parse_spec, write_spec
+from headwater.rag.vector_stores.spec import (
+    DENSE,
+    check_point,
+    check_request,
+    check_same_spec,
+    parse_spec,
+    write_spec,
+)
 
 _SPEC_KEY = "headwater_spec"
 _PAGE = 1_000
@@ -198,11 +205,7 @@ class QdrantStore:
             with explained(name):
                 _create_collection(self._client, name, spec)
         index = self.open(version)
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         with explained(name):
             _create_indexes(self._client, name, spec)
         return index

@@ -39,7 +39,14 @@ from headwater.rag.vector_stores.protocol import (
     SearchRequest,
 )
 from headwater.rag.vector_stores.qdrant_edge_words import build_query, parse_record, to_point
-from headwater.rag.vector_stores.spec import DENSE, check_point, check_request, parse_spec, write_spec
+from headwater.rag.vector_stores.spec import (
+    DENSE,
+    check_point,
+    check_request,
+    check_same_spec,
+    parse_spec,
+    write_spec,
+)
 
 _SHARD = "shard"
 _SPEC = "spec.json"
@@ -259,11 +266,7 @@ class EdgeVectorStore:
                     self._open[version] = EdgeIndex(folder, spec)
                     _write_file(folder / _SPEC, write_spec(spec))
             index = self.open(version)
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         return index
 
     def open(self, version: str) -> EdgeIndex:

@@ -30,6 +30,15 @@ def parse_spec(text: str) -> IndexSpec:
     )
 
 
+def check_same_spec(version: str, found: IndexSpec, wanted: IndexSpec) -> None:
+    """Raise `SearchError` when an existing version has another spec than the one to create."""
+    if found != wanted:
+        raise SearchError(
+            f"version {version!r} of the index exists with another spec: {found}",
+            hint="choose another name for the new version",
+        )
+
+
 def check_point(point: Point, spec: IndexSpec) -> None:
     """Raise `SearchError` when the point's vectors do not match the version."""
     if len(point.dense) != spec.dimensions:

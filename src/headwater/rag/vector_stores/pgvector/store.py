@@ -17,7 +17,7 @@ from headwater.rag.vector_stores.pgvector.tables import (
     quote_name,
 )
 from headwater.rag.vector_stores.protocol import IndexSpec
-from headwater.rag.vector_stores.spec import parse_spec, write_spec
+from headwater.rag.vector_stores.spec import check_same_spec, parse_spec, write_spec
 
 MIN_VERSION = (0, 8)
 """The first pgvector whose graph continues when conditions reject points."""
@@ -49,11 +49,7 @@ class PgvectorStore:
         """Create an empty version, or open the existing one with the same spec."""
         self._connections.write(lambda one: self._create(one, version, spec))
         index = self.open(version)
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         return index
 
     def open(self, version: str) -> PgvectorIndex:
