@@ -24,6 +24,7 @@ FINGERPRINT = "# pyproject: "
 EXTRAS = (
     *(
         "search",
+        "pgvector",
         "documents",
         "excel",
         "7z",

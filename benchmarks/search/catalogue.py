@@ -1,4 +1,4 @@
-"""A shop of any size, of the shipped generator, in the engine that runs in a process."""
+"""A shop of any size, of the shipped generator, in a vector store or the engine of this process."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from headwater.rag.evaluation.judged import JudgedProduct
 from headwater.rag.evaluation.shop.products import build_items
 from headwater.rag.evaluation.shop.queries import draw_queries
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
-from headwater.rag.vector_stores.protocol import Checkpoint, FieldKind, IndexSpec, Point
+from headwater.rag.vector_stores.protocol import Checkpoint, FieldKind, IndexSpec, Point, VectorStore
 from headwater.rag.vector_stores.qdrant_edge import EdgeIndex, EdgeVectorStore
 
 COLLECTION = "bench"
@@ -31,7 +31,14 @@ def list_queries(number: int) -> list[str]:
     return [queries[at % len(queries)] for at in range(number)]
 
 
-def fill_store(folder: Path, products: int) -> None:
+def fill_folder(folder: Path, products: int) -> None:
+    """An index in a folder; see `fill_store`."""
+    store = EdgeVectorStore(folder, COLLECTION)
+    fill_store(store, products)
+    store.close()
+
+
+def fill_store(store: VectorStore, products: int) -> None:
     """A live version with so many products, as `index build` makes one."""
     embedder, encoder = build_default_embedder(), SparseEncoder()
     kinds: dict[str, FieldKind] = {
@@ -41,7 +48,6 @@ def fill_store(folder: Path, products: int) -> None:
         "material": "keyword",
         "price": "number",
     }
-    store = EdgeVectorStore(folder, COLLECTION)
     index = store.create(VERSION, IndexSpec(embedder.dimensions, SPARSE_NAMES, "bench", kinds))
     rows = islice(_iter_products(), products)
     while page := list(islice(rows, _PAGE)):
@@ -65,10 +71,9 @@ def fill_store(folder: Path, products: int) -> None:
                 for one, text, vector in zip(page, texts, vectors, strict=True)
             ]
         )
-    # Also lets the engine build its graph, as after a first sync.
     index.write_checkpoint(Checkpoint("bench", 1, ""), None)
+    index.optimize()
     store.set_live(VERSION)
-    store.close()
 
 
 def open_index(folder: Path) -> tuple[EdgeVectorStore, EdgeIndex]:

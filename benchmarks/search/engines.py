@@ -83,6 +83,7 @@ def measure(
     figures["upsert_points_per_s"] = round(len(points) / (time.monotonic() - started))
     started = time.monotonic()
     index.write_checkpoint(Checkpoint("p", 1, ""), None)
+    index.optimize()
     figures["graph_s"] = round(time.monotonic() - started, 2)
     store.close()
     started = time.monotonic()

@@ -28,7 +28,7 @@ import qdrant_edge
 from benchmarks.pairs import choose_median, measure_pairs, say
 from benchmarks.result import BenchmarkResult
 from benchmarks.rig.processes import wait_until
-from benchmarks.search.catalogue import build_default_embedder, fill_store, list_queries, open_index
+from benchmarks.search.catalogue import build_default_embedder, fill_folder, list_queries, open_index
 from benchmarks.sizes import sized
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import ServeConfig
@@ -57,7 +57,7 @@ def run(products: int = PRODUCTS) -> tuple[BenchmarkResult, BenchmarkResult]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         say(f"indexing {products} products")
-        fill_store(folder, products)
+        fill_folder(folder, products)
         store, index = open_index(folder)
         try:
             inside = measure_inside(index)

@@ -134,22 +134,28 @@ def serve_with_workers(
 
 
 def create_worker() -> FastAPI:
-    """Build the API in a worker; uvicorn calls it."""
+    """Build the API in a worker; uvicorn calls it, and starts another worker in place of one that exits."""
     from headwater.observability.logging import configure_logging
 
     configure_logging(verbose=False, json=False)
     environ = read_environment()
     settings = load_settings(find_config_path(None, environ), environ)
-    return build_lake_api(settings, environ, open_lake_search(settings, environ, syncs=False))
+    try:
+        return build_lake_api(settings, environ, open_lake_search(settings, environ, syncs=False))
+    except HeadwaterError as error:
+        # The store may be unavailable at this moment; the other workers continue.
+        log.error("worker not started; starting another one", error=str(error))  # noqa: TRY400 - no traceback
+        raise SystemExit(1) from error
 
 
 def check_workers(settings: Settings, workers: int) -> None:
     """Raise `UsageError` if the store supports only one process."""
-    store = settings.search.store.type if settings.search else ""
-    if workers > 1 and store != "qdrant":
+    store = settings.search.store if settings.search else None
+    if workers > 1 and store is not None and not store.is_server:
         raise UsageError(
-            f"--workers {workers}: a `{store}` store supports only one process",
-            hint="use a Qdrant server (search.store: {type: qdrant, url: ...}), or --workers 1",
+            f"--workers {workers}: a `{store.type}` store supports only one process",
+            hint="use a server: search.store: {type: qdrant, url: ...} or {type: pgvector, url: ...}; "
+            "or --workers 1",
         )
 
 

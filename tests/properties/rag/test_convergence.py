@@ -11,6 +11,7 @@ from headwater.rag.vector_stores.memory import MemoryVectorStore
 from headwater.rag.vector_stores.protocol import Index, PointState
 from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 from tests.fixtures.search.search_world import SPEC, CrashError, Encoder, World
+from tests.fixtures.search.stores import open_pgvector
 
 SEQUENCES = 1_000
 
@@ -59,6 +60,12 @@ def test_the_index_becomes_the_table_in_qdrant(tmp_path: Path) -> None:
     for seed in range(10):
         check(run_sequence(store.create(f"v{seed}", SPEC), seed, 20), seed)
     store.close()
+
+
+def test_the_index_becomes_the_table_in_postgres(tmp_path: Path) -> None:
+    with open_pgvector(tmp_path) as store:
+        for seed in range(10):
+            check(run_sequence(store.create(f"v{seed}", SPEC), seed, 14), seed)
 
 
 @pytest.mark.parametrize("seed", range(50))

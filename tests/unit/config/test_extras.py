@@ -98,6 +98,10 @@ def test_plain_configuration_needs_no_extra() -> None:
         (BASE + "lineage: {file: ../lineage.jsonl}\n", [("lineage", "lineage")]),
         (SEARCH, [("search", "search")]),
         (
+            SEARCH + "  store: {type: pgvector, url: 'postgresql://localhost/shop'}\n",
+            [("search", "search"), ("search.store.type", "pgvector")],
+        ),
+        (
             SEARCH + "  embedder: {type: fastembed}\n  retrieval: {rerank: {}}\n",
             [
                 ("search", "search"),

@@ -15,6 +15,7 @@ from headwater.rag.retrieval.reranking import CrossEncoderReranker, Reranker
 from headwater.rag.vector_stores.protocol import VectorStore
 
 API_KEY_VARIABLE = "HEADWATER_QDRANT_API_KEY"
+PASSWORD_VARIABLE = "HEADWATER_PGVECTOR_PASSWORD"  # noqa: S105 - the name of a variable
 
 
 def find_search(settings: Settings) -> SearchConfig:
@@ -50,6 +51,10 @@ def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
 
         key = environ.get(API_KEY_VARIABLE)
         return QdrantStore.connect(store.url, store.collection, api_key=key, prefer_grpc=store.prefer_grpc)
+    if store.type == "pgvector" and store.url:
+        from headwater.rag.vector_stores.pgvector.store import PgvectorStore
+
+        return PgvectorStore(store.url, store.collection, password=environ.get(PASSWORD_VARIABLE))
     if store.type == "memory":
         from headwater.rag.vector_stores.memory import MemoryVectorStore
 

@@ -30,7 +30,10 @@ def serve(
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", min=1, max=64, help="Number of processes; more than one requires a Qdrant server."
+            "--workers",
+            min=1,
+            max=64,
+            help="Number of processes; more than one requires a store on a server.",
         ),
     ] = 1,
 ) -> None:

@@ -74,6 +74,8 @@ def _find_catalog_extra(catalog: CatalogConfig) -> str | None:
 
 def _iter_search_needs(search: SearchConfig) -> Iterator[Need]:
     yield Need(("search",), "", "search")
+    if search.store.type == "pgvector":
+        yield Need(("search", "store", "type"), "type: pgvector", "pgvector")
     embedder = search.embedder.type
     if embedder in _EMBEDDER_EXTRAS:
         yield Need(("search", "embedder", "type"), f"type: {embedder}", _EMBEDDER_EXTRAS[embedder])

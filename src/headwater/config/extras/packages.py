@@ -24,6 +24,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "uvicorn",
             "wordllama",
         ),
+        "pgvector": ("psycopg",),
         "documents": ("bs4", "markdown_it", "pypdf", "docx"),
         "excel": ("openpyxl",),
         "7z": ("py7zr",),

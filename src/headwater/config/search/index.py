@@ -1,6 +1,7 @@
 """The indexed table, its text, the embedding model and the vector store."""
 
 from typing import Annotated, Literal
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
@@ -8,6 +9,10 @@ from headwater.config.search.answer import AnswerConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError
+
+_SERVERS = ("qdrant", "pgvector")
+_POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+_MAX_SCHEMA_CHARACTERS = 63
 
 
 def _weigh_names(value: object) -> object:
@@ -65,13 +70,15 @@ class EmbedderConfig(Section):
 class StoreConfig(Section):
     """The vector store of the index."""
 
-    type: Literal["local", "qdrant", "memory"] = Field(
+    type: Literal["local", "qdrant", "pgvector", "memory"] = Field(
         "local",
-        description="`local`: a folder, for one process; `qdrant`: a server; `memory`: this process only, "
-        "not persistent.",
+        description="`local`: a folder, for one process; `qdrant`: a Qdrant server; `pgvector`: a PostgreSQL "
+        "server; `memory`: this process only, not persistent.",
     )
     url: str | None = Field(
-        None, description="With `qdrant`: URL of the server.", examples=["http://localhost:6333"]
+        None,
+        description="With `qdrant` and `pgvector`: URL of the server, without a password.",
+        examples=["http://localhost:6333", "postgresql://headwater@localhost:5432/search"],
     )
     prefer_grpc: bool = Field(False, description="With `qdrant`: use gRPC.")
     path: str | None = Field(
@@ -80,14 +87,41 @@ class StoreConfig(Section):
         "folder.",
     )
     collection: str = Field(
-        "headwater", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,100}$", description="Alias of the live version."
+        "headwater",
+        pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,100}$",
+        description="Name of the index on the server or in the folder: with `qdrant`, the alias of the live "
+        "version; with `pgvector`, the schema.",
     )
+
+    @property
+    def is_server(self) -> bool:
+        """True if several processes can use the store."""
+        return self.type in _SERVERS
 
     @model_validator(mode="after")
     def _check_url(self) -> "StoreConfig":
-        if (self.type == "qdrant") != (self.url is not None):
-            raise SectionError([(("url",), "`url` and `type: qdrant` require each other")])
+        if self.is_server != (self.url is not None):
+            text = "`url` and `type: qdrant` or `type: pgvector` require each other"
+            raise SectionError([(("url",), text)])
+        if self.type == "pgvector":
+            self._check_database(self.url or "")
         return self
+
+    def _check_database(self, url: str) -> None:
+        if not url.startswith(_POSTGRES_SCHEMES):
+            text = f"must begin with {_POSTGRES_SCHEMES[0]}, as in postgresql://USER@HOST:5432/DATABASE"
+            raise SectionError([(("url",), text)])
+        parts = urlsplit(url)
+        if parts.password is not None or any("password" in name for name in parse_qs(parts.query)):
+            text = (
+                "must not contain a password; set HEADWATER_PGVECTOR_PASSWORD, or use libpq's password file"
+            )
+            raise SectionError([(("url",), text)])
+        if len(self.collection) > _MAX_SCHEMA_CHARACTERS or self.collection.startswith("pg_"):
+            text = (
+                f"must not begin with pg_ or be longer than {_MAX_SCHEMA_CHARACTERS} characters, as a schema"
+            )
+            raise SectionError([(("collection",), text)])
 
 
 class SearchConfig(Section):

@@ -20,8 +20,8 @@ from headwater.rag.vector_stores.protocol import (
     PointState,
     SearchRequest,
 )
+from headwater.rag.vector_stores.spec import check_point, check_request, check_same_spec
 
-DENSE = "dense"
 # Sums of the same numbers differ in the last bits between rows; ties must not depend on that.
 _DECIMALS = 6
 _FIRST_CAPACITY = 1_024
@@ -51,7 +51,7 @@ class MemoryIndex:
     def upsert(self, points: Sequence[Point]) -> None:
         """Write complete points. Raises `SearchError` when the vectors do not match the spec."""
         for point in points:
-            self._check(point)
+            check_point(point, self._spec)
         with self._lock:
             for point in points:
                 self._remove(point.chunk_id)
@@ -77,6 +77,8 @@ class MemoryIndex:
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[PassageHit]]:
         """Return one list of hits for each request."""
+        for request in requests:
+            check_request(request, self._spec)
         with self._lock:
             return [self._search(request) for request in requests]
 
@@ -120,25 +122,6 @@ class MemoryIndex:
 
     def optimize(self) -> None:
         """Do nothing: every search compares every point."""
-
-    def _check(self, point: Point) -> None:
-        if len(point.dense) != self._spec.dimensions:
-            raise SearchError(
-                f"chunk {point.chunk_id} has a vector of length {len(point.dense)}; "
-                f"vectors of this version of the index have length {self._spec.dimensions}",
-                hint="build a new version of the index for another model",
-            )
-        for name in point.sparse:
-            self._find_postings(name)
-
-    def _find_postings(self, name: str) -> Postings:
-        if name not in self._sparse:
-            raise SearchError(
-                f"this version of the index has no vectors named {name!r}; "
-                f"it has {', '.join((DENSE, *self._sparse))}",
-                hint="build a new version of the index",
-            )
-        return self._sparse[name]
 
     def _add(self, point: Point) -> None:
         slot = self._free.pop() if self._free else len(self._points)
@@ -200,15 +183,8 @@ class MemoryIndex:
     def _score(self, request: SearchRequest) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         size = len(self._points)
         if isinstance(request.vector, SparseVector):
-            postings = self._find_postings(request.using)
-            return postings.score(request.vector, size, len(self._slots))
+            return self._sparse[request.using].score(request.vector, size, len(self._slots))
         vector = np.asarray(request.vector, dtype=np.float32)
-        if request.using != DENSE or len(vector) != self._spec.dimensions:
-            raise SearchError(
-                f"query vector of length {len(vector)} for {request.using!r}; "
-                f"{DENSE!r} vectors of this version have length {self._spec.dimensions}",
-                hint="use the model that the index was built with",
-            )
         slots = np.flatnonzero(self._present[:size])
         scores = np.round(self._matrix[:size] @ vector, _DECIMALS)
         return slots, scores[slots]
@@ -270,11 +246,7 @@ class MemoryVectorStore:
         """Create an empty version, or open the existing one with the same spec."""
         with self._lock:
             index = self._versions.setdefault(version, MemoryIndex(spec))
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         return index
 
     def open(self, version: str) -> MemoryIndex:

@@ -14,22 +14,17 @@ from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
-    DENSE,
     PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
     build_payload,
-    check_point,
-    check_request,
     parse_checkpoint,
     parse_passage,
     parse_point,
-    parse_spec,
     parse_state,
     to_match,
     write_checkpoint_payload,
-    write_spec,
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
@@ -40,6 +35,14 @@ from headwater.rag.vector_stores.protocol import (
     Point,
     PointState,
     SearchRequest,
+)
+from headwater.rag.vector_stores.spec import (
+    DENSE,
+    check_point,
+    check_request,
+    check_same_spec,
+    parse_spec,
+    write_spec,
 )
 
 _SPEC_KEY = "headwater_spec"
@@ -205,11 +208,7 @@ class QdrantStore:
             with explained(name):
                 _create_collection(self._client, name, spec)
         index = self.open(version)
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         with explained(name):
             _create_indexes(self._client, name, spec)
         return index

@@ -21,19 +21,14 @@ from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.passage_cache import PassageCache
 from headwater.rag.vector_stores.payload import (
     CHECKPOINT_ID,
-    DENSE,
     PASSAGE_KEYS,
     STATE_KEYS,
     build_fields_payload,
     build_path,
-    check_point,
-    check_request,
     parse_checkpoint,
     parse_passage,
-    parse_spec,
     parse_state,
     write_checkpoint_payload,
-    write_spec,
 )
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
@@ -44,6 +39,14 @@ from headwater.rag.vector_stores.protocol import (
     SearchRequest,
 )
 from headwater.rag.vector_stores.qdrant_edge_words import build_query, parse_record, to_point
+from headwater.rag.vector_stores.spec import (
+    DENSE,
+    check_point,
+    check_request,
+    check_same_spec,
+    parse_spec,
+    write_spec,
+)
 
 _SHARD = "shard"
 _SPEC = "spec.json"
@@ -163,7 +166,7 @@ class EdgeIndex:
     def optimize(self) -> None:
         """Build the graph of vectors if many points are not in it yet; until then, searches scan them."""
         with explained(self._folder):
-            if self._unoptimized >= max(OPTIMIZE_AFTER, self.count() // 5):
+            if self._unoptimized >= OPTIMIZE_AFTER and self._unoptimized >= self.count() // 5:
                 self._unoptimized = 0
                 self._shard.optimize()
 
@@ -264,11 +267,7 @@ class EdgeVectorStore:
                     self._open[version] = EdgeIndex(folder, spec)
                     _write_file(folder / _SPEC, write_spec(spec))
             index = self.open(version)
-        if index.spec != spec:
-            raise SearchError(
-                f"version {version!r} of the index exists with another spec: {index.spec}",
-                hint="choose another name for the new version",
-            )
+        check_same_spec(version, index.spec, spec)
         return index
 
     def open(self, version: str) -> EdgeIndex:

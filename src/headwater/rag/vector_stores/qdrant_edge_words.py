@@ -7,13 +7,13 @@ import qdrant_edge as qdrant
 
 from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.vector_stores.payload import (
-    DENSE,
     build_path,
     build_payload,
     parse_point,
     to_match,
 )
 from headwater.rag.vector_stores.protocol import Filter, IndexCondition, Point, SearchRequest
+from headwater.rag.vector_stores.spec import DENSE
 
 
 def to_point(point: Point) -> qdrant.Point:

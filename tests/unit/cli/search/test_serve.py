@@ -83,7 +83,7 @@ def test_another_process_has_the_index(lake):
 
 
 def test_a_store_for_one_process_takes_one_worker(lake):
-    expect(serve(lake, "--workers", "2"), 2, "--workers 2", "Qdrant server")
+    expect(serve(lake, "--workers", "2"), 2, "--workers 2", "type: qdrant", "type: pgvector")
 
 
 def test_keys_that_are_none(lake, monkeypatch):

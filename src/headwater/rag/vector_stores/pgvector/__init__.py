@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: a server-side vector store."""
