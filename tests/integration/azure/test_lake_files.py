@@ -45,6 +45,7 @@ def test_files_are_written_listed_copied_and_deleted(store: FileStore) -> None:
     assert store.read("b/2.json") == b"one"
 
 
+@pytest.mark.slow
 def test_a_reader_sees_the_previous_content_or_the_new_one(store: FileStore) -> None:
     contents = {b"1" * 10, b"2" * 10}
     store.write("lease.json", min(contents))

@@ -91,6 +91,7 @@ def old_events(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 GCS = {"type": "gcs", "bucket": "landing"}
 
 
+@pytest.mark.slow
 def test_events_of_cloud_storage_are_divided_in_the_order_of_their_names(
     spark: SparkSession, lake: str, old_events: tuple[str, str, str]
 ) -> None:

@@ -112,6 +112,7 @@ def test_verify_compares_each_source_with_the_tables_that_take_its_objects(folde
     assert Verify(folders.app(), deep=1).run().is_complete
 
 
+@pytest.mark.slow
 def test_explain_takes_an_address_and_names_a_table_that_leaves_the_source_out(folders: Folders) -> None:
     folders.write("east", "a.json", (1, "e"))
     folders.write("west", "a.json", (2, "w"), (3, "w"))

@@ -62,6 +62,7 @@ def test_rows_groups_and_deletes_of_another_table_are_followed(
     assert lake.rows("copied", "id") == [(7,)]
 
 
+@pytest.mark.slow
 def test_status_and_lineage_name_the_other_table(spark: SparkSession, tmp_path: Path) -> None:
     other = OtherPipeline(spark, tmp_path / "other")
     other.write([(1, "a", 1)])

@@ -114,6 +114,7 @@ def test_rows_of_every_type_become_the_same_points(
     found.check_ahead({"1": "other", "2": "title of 2", "3": "title of 3", "5": "title of 5"})
 
 
+@pytest.mark.slow
 def test_rows_are_taken_from_the_chunks_if_that_is_better(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def test_rows_are_taken_from_the_chunks_if_that_is_better(
     assert set(found.titles()) == {"1", "2", "4"}
 
 
+@pytest.mark.slow
 def test_rows_of_a_process_that_was_killed_follow_the_chunks(spark: SparkSession, tmp_path: Path) -> None:
     found = Followed(spark, tmp_path, MERGE, SEARCH)
     found.lake.put("1.json", [product("1"), product("2")])

@@ -126,7 +126,7 @@ def verify_case(kind: verification.FindingKind, code: int, *words: str) -> Case:
 
 def build_case(code: int, *, is_live: bool) -> Case:
     report = BuildReport("v0001", 5, is_live, Verdict(is_live, "nDCG@10"), SyncReport())
-    index = SimpleNamespace(close=returns(None), build=returns(report))
+    index = SimpleNamespace(close=returns(None), build=returns(report), optimize=returns(None))
     patches = {
         "headwater.cli.search.index.open_index": returns(index),
         "headwater.app.search.chunks.ensure_chunks": returns(None),

@@ -97,16 +97,16 @@ def read_changes(reader: SnapshotReader, step: Step) -> ChangeSet:
 def compare_parts(step: Step, earlier: "Part", later: "Part") -> ChangeSet:
     """Compare the parts of both snapshots. Raises as `read_changes`."""
     before, after = earlier.read(_IDENTITY), later.read(_IDENTITY)
-    superseded = _keep(before, _identify(before), _identify(after), wanted=False)
-    fresh = _keep(after, _identify(after), _identify(before), wanted=False)
-    lost = _keep(superseded, _identify(superseded, 2), _identify(fresh, 2), wanted=False)
+    superseded = _keep(before, identify(before), identify(after), wanted=False)
+    fresh = _keep(after, identify(after), identify(before), wanted=False)
+    lost = _keep(superseded, identify(superseded, 2), identify(fresh, 2), wanted=False)
     written = _read_rows(later, step.before.requested, fresh)
     written = written.sort_by([(COMMIT_TIME, "ascending"), (NUMBER, "ascending")])
     return ChangeSet(
         step,
         _read_rows(earlier, "", lost),
         written,
-        pc.invert(pc.is_in(_identify(written, 2), value_set=_identify(superseded, 2))),
+        pc.invert(pc.is_in(identify(written, 2), value_set=identify(superseded, 2))),
     )
 
 
@@ -167,7 +167,7 @@ def _read_rows(part: Part, after: str, wanted: pa.Table) -> pa.Table:
     if not wanted.num_rows:
         return reader.schema.empty_table()
     rows = part.read(after=after)
-    found = _keep(rows, _identify(rows), _identify(wanted), wanted=True)
+    found = _keep(rows, identify(rows), identify(wanted), wanted=True)
     if found.num_rows != wanted.num_rows:
         raise LakeError(
             f"{reader.path}: {wanted.num_rows} rows have changed, but only {found.num_rows} of them can be "
@@ -177,7 +177,8 @@ def _read_rows(part: Part, after: str, wanted: pa.Table) -> pa.Table:
     return found
 
 
-def _identify(table: pa.Table, parts: int = len(_IDENTITY)) -> pa.ChunkedArray:
+def identify(table: pa.Table, parts: int = len(_IDENTITY)) -> pa.ChunkedArray:
+    """Return partition and record key of each row as one text; with three parts, also what wrote it."""
     columns = [pc.fill_null(table[name].cast(pa.string()), "") for name in _IDENTITY[:parts]]
     return pc.binary_join_element_wise(*columns, _SEPARATOR)
 

@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hudi import HudiFileSlice
 
 from headwater.lake.layout import TableAddress
-from headwater.lake.queries.changes import KEY, PARTITION, ChangeSet, Part, compare_parts, open_parts
+from headwater.lake.queries.changes import (
+    KEY,
+    PARTITION,
+    ChangeSet,
+    Part,
+    compare_parts,
+    identify,
+    open_parts,
+)
 from headwater.lake.queries.history import Step, plan_steps
 from headwater.lake.queries.planning import load_history_for
 from headwater.lake.queries.query import Query
@@ -73,12 +82,11 @@ class LakeRows:
         if len(changes) > MOST_AHEAD:
             return None
         table = self._describe(reader)
-        written = [self._mark(row, table) for row in changes.written.to_pylist()]
-        touched = {row["row_key"] for row in written}
-        touched |= {self._name(row) for row in changes.deleted.to_pylist()}
+        written = self._mark(changes.written, table)
+        touched = {row["row_key"] for row in written}.union(self._name(changes.deleted).to_pylist())
         if self._rules.can_repeat:
             touched |= self._find_replaced(earlier, changes)
-        touched.discard("")
+        touched.discard(None)
         chunks = self._split(written, table)
         given_up = touched - {row["row_key"] for row in chunks}
         if self._rules.can_repeat and given_up:
@@ -92,7 +100,7 @@ class LakeRows:
         return NewRows(step.after.completed, found)
 
     def _has_plain_keys(self, schema: pa.Schema) -> bool:
-        """True if Spark writes the key columns as texts like Python does."""
+        """True if Spark writes the key columns as texts in the same way."""
         types = [schema.field(name).type if name in schema.names else pa.null() for name in self._rules.key]
         return all(pa.types.is_string(one) or pa.types.is_integer(one) for one in types)
 
@@ -102,28 +110,26 @@ class LakeRows:
         completed = {commit.requested: commit.completed for commit in reader.commit_names}
         return _Table(columns, self._rules.build_document_rules(list(columns)), completed)
 
-    def _mark(self, row: Mapping[str, Any], table: _Table) -> dict[str, Any]:
-        """Return the row as `SplitRows` takes it."""
+    def _mark(self, rows: pa.Table, table: _Table) -> list[dict[str, Any]]:
+        """Return the rows as `SplitRows` takes them."""
         search = self._rules.search
-        names = dict.fromkeys((*search.text, *table.documents.fields))
-        if search.tenant:
-            names[search.tenant] = None
-        row_key = self._name(row)
-        picked = {
-            name: table.columns[name].pick(row) if name in table.columns else row.get(name) for name in names
-        }
-        return {
-            **picked,
-            "row_key": row_key,
-            "source_key": _SOURCE_SEPARATOR.join((row[PARTITION] or "", row[KEY])),
-            "commit": row[COMMIT_TIME],
-            "is_wanted": bool(row_key) and row.get(self._rules.removed_at) is None,
-        }
+        tenant = [search.tenant] if search.tenant else []
+        wanted = dict.fromkeys((*search.text, *table.documents.fields, *tenant))
+        columns = {name: table.columns.get(name) for name in wanted}
+        return [
+            {
+                **{name: column.pick(row) if column else row.get(name) for name, column in columns.items()},
+                "row_key": row_key,
+                "source_key": _SOURCE_SEPARATOR.join((row[PARTITION] or "", row[KEY])),
+                "commit": row[COMMIT_TIME],
+                "is_wanted": row_key is not None and row.get(self._rules.removed_at) is None,
+            }
+            for row, row_key in zip(rows.to_pylist(), self._name(rows).to_pylist(), strict=True)
+        ]
 
-    def _name(self, row: Mapping[str, Any]) -> str:
-        """Return the key of a row; empty for a row without one."""
-        values = [row[name] for name in self._rules.key]
-        return "" if None in values else "#".join(map(str, values))
+    def _name(self, rows: pa.Table) -> pa.ChunkedArray:
+        """Return the key of each row; null for a row without one."""
+        return pc.binary_join_element_wise(*(rows[name].cast(pa.string()) for name in self._rules.key), "#")
 
     def _split(self, rows: Iterable[Mapping[str, Any]], table: _Table) -> list[dict[str, Any]]:
         search = self._rules.search
@@ -131,13 +137,11 @@ class LakeRows:
         found = [row for row in split.split(rows).to_pylist() if row["row_key"] is not None]
         return choose_newest(found) if self._rules.can_repeat else found
 
-    def _find_replaced(self, earlier: Part, changes: ChangeSet) -> set[str]:
+    def _find_replaced(self, earlier: Part, changes: ChangeSet) -> set[str | None]:
         """Return the keys that rewritten rows had before."""
-        rows = earlier.read([*_META, *self._rules.key]).to_pylist()
-        written = set(
-            zip(changes.written[PARTITION].to_pylist(), changes.written[KEY].to_pylist(), strict=True)
-        )
-        return {self._name(row) for row in rows if (row[PARTITION], row[KEY]) in written}
+        rows = earlier.read([*_META, *self._rules.key])
+        is_rewritten = pc.is_in(identify(rows, 2), value_set=identify(changes.written, 2))
+        return set(self._name(rows.filter(is_rewritten)).to_pylist())
 
     def _find_others(
         self, reader: SnapshotReader, snapshot: str, keys: Collection[str], table: _Table
@@ -147,18 +151,14 @@ class LakeRows:
         slices = reader.list_slices(scan)
         if _sum_sizes(slices) > MOST_BYTES:
             return None
-        found = []
+        wanted = pa.array(sorted(keys), pa.string())
+        found: list[dict[str, Any]] = []
         for one in slices:
-            names = reader.read_slices([one], scan, self._rules.key)
-            if any(self._name(row) in keys for row in _iter_distinct(names)):
-                rows = reader.read_slices([one], scan).to_pylist()
-                found += [self._mark(row, table) for row in rows if self._name(row) in keys]
+            names = self._name(reader.read_slices([one], scan, self._rules.key))
+            if pc.any(pc.is_in(names, value_set=wanted)).as_py():
+                rows = reader.read_slices([one], scan)
+                found += self._mark(rows.filter(pc.is_in(self._name(rows), value_set=wanted)), table)
         return found
-
-
-def _iter_distinct(names: pa.Table) -> Iterable[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = names.group_by(names.schema.names).aggregate([]).to_pylist()
-    return found
 
 
 def _sum_sizes(slices: Iterable[HudiFileSlice]) -> int:

@@ -56,6 +56,7 @@ def test_events_of_an_object_are_in_order(lake: FolderLake, spark: SparkSession)
     assert states == {"things": "removed", "more": "ingested"}
 
 
+@pytest.mark.slow
 def test_object_in_quarantine_is_reported_with_its_reason(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many([("things/bad.json", "{no\n"), ("things/good.json", '{"id": 1}\n')])
     for name in ("things", "more"):

@@ -75,6 +75,7 @@ def test_rules_that_would_empty_a_table_need_a_yes(lake: FolderLake, spark: Spar
     assert ids(lake) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["merge"], indirect=True)
 def test_replay_re_ingests_objects_with_events_since_then(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many(FILES)

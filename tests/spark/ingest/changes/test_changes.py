@@ -89,6 +89,7 @@ def test_bad_envelopes_keep_their_text_in_quarantine(spark: SparkSession, tmp_pa
     assert json.loads(payloads[4]) == {"text": "a"}
 
 
+@pytest.mark.slow
 def test_types_of_sequences_are_remembered(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_change_lake(spark, tmp_path, {**DEBEZIUM, "sequence": "source.lsn"})
     lake.put("1.json", write_lines(build_envelope(1, "insert", None, {"id": 1})))
@@ -179,6 +180,7 @@ def test_a_row_that_a_transform_leaves_out_is_deleted(spark: SparkSession, tmp_p
     assert lake.rows("rows", "id", "name") == [(1, "A")]
 
 
+@pytest.mark.slow
 def test_transforms_that_no_delete_could_follow(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_change_lake(spark, tmp_path, FLAT)
     lake.put("a.json", write_lines({"op": "I", "id": 1, "at": 1}))

@@ -29,6 +29,7 @@ def test_an_older_insert_after_its_delete_stays_out(
     assert lake.quarantine("reason") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_a_truncate_deletes_what_is_older_also_if_that_arrives_later(
     spark: SparkSession, tmp_path: Path, table_type: str

@@ -27,6 +27,7 @@ def test_history_reports_versions_commits_and_objects(build):
     ]
 
 
+@pytest.mark.slow
 def test_report_has_columns_versions_commits_and_objects(build):
     lake = build(t={"path": "*.json"})
     lake.put("1.json", '{"id": 1}')

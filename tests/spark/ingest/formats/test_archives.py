@@ -62,6 +62,7 @@ def test_bad_members_and_bad_records(spark, tmp_path):
     assert lake.rows("t", "id") == [(9,), (9,)]
 
 
+@pytest.mark.slow
 def test_columns_that_only_a_later_member_has_are_added(spark, tmp_path):
     lake = FolderLake(spark, tmp_path, t={"path": "*.zip", "format": "csv", "options": {"header": "true"}})
     members = {"1.csv": b"id\n1\n", "2.csv": b"id,x\n2,a\n", "3.csv": b"id,y\n3,b\n"}

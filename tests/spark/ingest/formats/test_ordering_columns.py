@@ -56,6 +56,7 @@ def test_strings_of_a_parquet_file_are_asked_about(build):
     assert lake.rows("t", "v") == [("9",)]
 
 
+@pytest.mark.slow
 def test_order_of_texts_is_taken_when_it_is_asked_for(build):
     lake = merge(build, ["10", "9"], schema_hints="v string")
     lake.ingest("t")
@@ -74,6 +75,7 @@ def check_updates(build: Build, ddl: str, older: Any, newer: Any, **table: Any) 
     return lake
 
 
+@pytest.mark.slow
 def test_updates_are_ordered_by_a_decimal(build):
     check_updates(build, "decimal(38,18)", "9.5", "10.25")
 

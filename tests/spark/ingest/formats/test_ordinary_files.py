@@ -231,6 +231,7 @@ def test_missing_csv_types_are_requested_with_the_line_to_add(build):
     assert lake.rows("t", "name", "city") == [("Ada", "London, UK")]
 
 
+@pytest.mark.slow
 def test_number_column_takes_no_identifiers_that_come_later(build):
     lake = build(t={"path": "*.csv"}, rescuing={"path": "*.csv", "rescued_data_column": "rest"})
     lake.put("1.csv", "n,s,d\n1,a,1.5\n")

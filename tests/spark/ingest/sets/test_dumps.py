@@ -102,6 +102,7 @@ def test_the_removal_of_old_dumps_changes_nothing(spark: SparkSession, tmp_path:
     assert rows(lake) == FIRST
 
 
+@pytest.mark.slow
 def test_a_correction_counts_when_its_marker_is_written_again(spark: SparkSession, tmp_path: Path) -> None:
     lake = build_dump_lake(spark, tmp_path)
     put_dump(lake, "2026-11-01", FIRST)

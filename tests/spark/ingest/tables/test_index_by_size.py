@@ -118,6 +118,7 @@ def test_mirror_that_has_grown_replaces_rows_by_the_index(build: Callable[..., F
     assert lake.rows("t", "id") == [(9,)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("grown")
 def test_index_is_not_built_where_other_processes_may_write(
     build: Callable[..., FolderLake], monkeypatch: pytest.MonkeyPatch
