@@ -2,7 +2,7 @@
 
 100,000 products of the shipped generator and the shipped embedder, in the engine inside the process. Two
 results, both of the 95th percentile: one search after the other against the engine asked for the same two
-legs (vectors made before, payloads brought along and parsed by nobody); and `/search` of our API for eight
+legs (vectors made before, payloads returned, but not parsed); and `/search` of our API for eight
 users at once against a bare FastAPI handler that embeds the query and asks the engine, each in a process of
 its own. Ours has read the words of all rows before, as a server has some seconds after its start.
 """

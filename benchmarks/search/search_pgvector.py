@@ -2,8 +2,8 @@
 
 20,000 products of the shipped generator and the shipped embedder, in a server on this machine. The 95th
 percentile of one search after the other, with embedding and ranking, against the same two legs as one would
-write them, in one round trip on one connection: vectors and IDF made before, the texts brought along and
-parsed by nobody. Ours has read the words of all rows before, as a server has some seconds after its start.
+write them, in one round trip on one connection: vectors and IDF made before, the texts returned, but
+not parsed. Ours has read the words of all rows before, as a server has some seconds after its start.
 """
 
 import json

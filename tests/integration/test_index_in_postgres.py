@@ -15,21 +15,12 @@ from headwater.rag.vector_stores.protocol import Index, SearchRequest
 from tests.fixtures.search.search_world import SPEC
 from tests.fixtures.search.served_lake import ServedLake, run_serve
 from tests.fixtures.search.stores import find_postgres
+from tests.fixtures.search.sync_points import POINTS
 from tests.fixtures.search.syncing_process import VERSION, SavedChunks, build_chunk, commit, start_sync
 from tests.fixtures.servers.postgres import start_postgres
 from tests.fixtures.waiting import wait_until
 
 ROWS = 600
-POINTS = (
-    "before_index_upsert",
-    "before_index_upsert:2",
-    "after_index_upsert:2",
-    "after_index_fields",
-    "before_index_delete",
-    "after_index_delete",
-    "before_index_checkpoint",
-    "after_index_checkpoint",
-)
 SWIM = {"query": "headphones for swimming"}
 
 
@@ -57,19 +48,18 @@ def build_changes(index: Index) -> SavedChunks:
     return commit(chunks, changes)
 
 
-def check_repair(chunks: SavedChunks, index: Index) -> None:
+def check_repair(chunks: SavedChunks, index: Index, collection: str) -> None:
     sync = chunks.open_sync(index)
     sync.run()
     assert list(index.iter_states()) == chunks.wanted()
     assert sync.count_divergence() == 0
     assert not sync.run().has_changed
     # The number that the IDF counts with.
-    assert index.count() == len(chunks.wanted()) == find_counted(index)
+    assert index.count() == len(chunks.wanted()) == find_counted(collection)
 
 
-def find_counted(index: Index) -> int:
-    name = index._tables.schema  # type: ignore[attr-defined]
-    return int(find_postgres().run(f'select points from "{name}".versions;'))
+def find_counted(collection: str) -> int:
+    return int(find_postgres().run(f'select points from "{collection}".versions;'))
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -79,7 +69,7 @@ def test_a_sync_that_is_killed_between_pages_is_repaired_by_the_next_one(
     chunks = build_changes(index)
     with start_sync(chunks, tmp_path, find_postgres().url, collection, point) as process:
         assert process.wait(60) == -signal.SIGKILL
-    check_repair(chunks, index)
+    check_repair(chunks, index, collection)
 
 
 def test_searches_continue_during_a_sync_that_is_killed_in_the_middle(
@@ -97,7 +87,7 @@ def test_searches_continue_during_a_sync_that_is_killed_in_the_middle(
             found.append(len(index.search([request])[0]))
         process.kill()
     assert 0 < index.count() < 4_000
-    check_repair(chunks, index)
+    check_repair(chunks, index, collection)
 
 
 @pytest.mark.slow

@@ -19,21 +19,11 @@ from headwater.lake.service_table import ServiceTable
 from headwater.lake.services.deletion import delete_rows
 from headwater.rag.syncing.divergence import digest_states
 from tests.fixtures.search.indexed_lake import IndexedLake
+from tests.fixtures.search.sync_points import POINTS
 
 pytestmark = pytest.mark.slow
 
 ROWS = 600
-POINTS = [
-    "before_index_upsert",
-    "before_index_upsert:2",
-    "after_index_upsert",
-    "after_index_upsert:2",
-    "after_index_fields",
-    "before_index_delete",
-    "after_index_delete",
-    "before_index_checkpoint",
-    "after_index_checkpoint",
-]
 
 
 @dataclass(frozen=True)
