@@ -34,12 +34,16 @@ demo: setup ## Watch files become tables: the whole pipeline on this machine, no
 	@$(VENV)/headwater demo $(ARGS)
 
 ##@ Test
+.PHONY: setup-tests
+setup-tests:
+	@scripts/bootstrap --tests
+
 .PHONY: test
-test: setup ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
+test: setup-tests ## All rungs with the coverage floor, without what is slow: within 20 minutes on two cores
 	$(PYTEST) $(ALL_RUNGS) $(SIDE_BY_SIDE) --cov --cov-report=$(COVERAGE_REPORT) --cov-report=markdown:build/coverage/modules.md $(ARGS)
 
 .PHONY: test-slow
-test-slow: setup ## Kills, faults, bad situations, many files and columns: as long again; CI does both
+test-slow: setup-tests ## Kills, faults, bad situations, many files and columns: as long again; CI does both
 	$(PYTEST) $(ALL_RUNGS) -m "slow and not long" $(SIDE_BY_SIDE) $(ARGS)
 
 .PHONY: test-unit

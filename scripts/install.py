@@ -16,7 +16,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,11 +30,20 @@ PACKAGES = ROOT / "src/headwater/lake/prerequisites/packages.py"
 HEARTBEAT_SECONDS = 10
 
 # Lines of pip, uv and Ivy that tell a person how far it is; the rest goes to the log only.
-PIP_LINES = re.compile(
-    r"^\s*(?:(?P<name>Downloading \S+) \((?P<size>\d+)\S* ?Mi?B\)|(?P<plain>Building wheel for \S+"
+INSTALLER_LINES = re.compile(
+    r"^\s*(?:(?P<name>Downloading \S+) \((?P<size>\d+)\S* ?Mi?B\)|(?P<plain>Building \S+(?: for \S+)?"
     r"|Prepared \d.*|Installed \d.*)|Installing collected packages: (?P<packages>.*))"
 )
 LARGE_MB = 5
+TEST_SERVERS = ("kafka_broker.py", "azure_emulator.py")
+PIP_AS_UV = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
+}
 IVY_LINES = re.compile(r"^\s*(?:downloading \S*/(?P<jar>[^/\s]+\.jar)|\[SUCCESSFUL ?\] .*!(?P<got>\S+))")
 
 JARS_HINT = (
@@ -127,8 +137,8 @@ def run_step(
     return process.returncode, "".join(lines)
 
 
-def show_pip(line: str) -> str | None:
-    match = PIP_LINES.match(line)
+def show_installer(line: str) -> str | None:
+    match = INSTALLER_LINES.match(line)
     if not match:
         return None
     if match["packages"]:
@@ -168,18 +178,53 @@ def ensure_venv(folder: Path) -> None:
 
 
 def install_packages(folder: Path, arguments: list[str], what: str) -> None:
-    """`pip install` into a virtual environment, by uv where there is one."""
+    """Install into a virtual environment with uv; with pip, where uv cannot be had or fails."""
     python = str(folder / "bin" / "python")
-    uv = shutil.which("uv")
-    if uv and not (folder / "bin" / "pip").exists():
-        command = [uv, "pip", "install", "--python", python, *arguments]
-    else:
-        command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-        command += ["--progress-bar", "off", *arguments]
-    log = CACHE / "logs" / f"install-{what}.log"
-    code, output = run_step(command, log, show_pip)
+    uv = find_uv()
+    if uv:
+        env = {**read_pip_settings(), **os.environ}
+        log = CACHE / "logs" / f"install-{what}.log"
+        code, output = run_step(
+            [uv, "pip", "install", "--python", python, *arguments], log, show_installer, env=env
+        )
+        if code == 0:
+            return
+        if not (folder / "bin" / "pip").exists():
+            raise explain_install_failure(what, output, log)
+        say(f"  uv failed, see {log}; trying pip")
+    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    command += ["--progress-bar", "off", *arguments]
+    log = CACHE / "logs" / f"install-{what}-pip.log"
+    code, output = run_step(command, log, show_installer)
     if code != 0:
         raise explain_install_failure(what, output, log)
+
+
+def find_uv() -> str | None:
+    """The machine's uv, else the one that requirements/dev.txt pins: it takes a third of pip's time."""
+    own = VENV / "bin" / "uv"
+    if found := shutil.which("uv") or (str(own) if own.exists() else None):
+        return found
+    lock = CACHE / "uv.txt"
+    pinned = re.search(r"^uv==.*(?:\n\s.*)*", (REQUIREMENTS / "dev.txt").read_text("utf-8"), re.MULTILINE)
+    if pinned is None:
+        return None
+    lock.write_text(f"{pinned[0]}\n", "utf-8")
+    command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
+    command += ["--disable-pip-version-check", "--no-input", "--require-hashes", "-r", str(lock)]
+    code, _ = run_step(command, CACHE / "logs" / "install-uv.log", lambda _line: None)
+    return str(own) if code == 0 and own.exists() else None
+
+
+def read_pip_settings() -> dict[str, str]:
+    """The machine's settings for pip (mirror, certificate, proxy), as uv's environment variables."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    )
+    found = re.findall(r"^(:env:)?\S*\.([a-z-]+)='(.*)'$", done.stdout, re.MULTILINE)
+    found.sort(key=lambda setting: bool(setting[0]))  # pip's variables override its files
+    settings = {PIP_AS_UV[name]: value.split() for _, name, value in found if name in PIP_AS_UV}
+    return {name: ("," if name == "UV_FIND_LINKS" else " ").join(values) for name, values in settings.items()}
 
 
 def explain_install_failure(what: str, output: str, log: Path) -> SetupError:
@@ -355,6 +400,38 @@ def ensure_start(stamps: Stamps, java_home: str) -> None:
     stamps.write("start", made_from)
 
 
+@contextmanager
+def fetch_test_servers(stamps: Stamps) -> Iterator[None]:
+    """Fetch Kafka and azurite while the block runs: they need the network, and the block the processor.
+
+    A failure is no error of the setup: the tests that need the server fetch it again, and name the reason.
+    """
+    code = (
+        "import sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from headwater.demo.azure_emulator import ensure_azurite\n"
+        "from headwater.demo.kafka_broker import ensure_kafka\n"
+        "from headwater.demo.surroundings import find_emulator_folder\n"
+        "with ThreadPoolExecutor() as pool:\n"
+        "    kafka = pool.submit(ensure_kafka, find_emulator_folder('kafka'))\n"
+        "    azurite = pool.submit(ensure_azurite, find_emulator_folder('azurite'))\n"
+        "sys.exit('\\n'.join(str(e) for e in (kafka.exception(), azurite.exception()) if e) or 0)\n"
+    )
+    made_from = digest(*(ROOT / "src/headwater/demo" / name for name in TEST_SERVERS))
+    if stamps.is_fresh("test-servers", made_from):
+        yield
+        return
+    say("Fetching Kafka and azurite for the tests (once; 450 MB), while the setup continues")
+    with ThreadPoolExecutor(1) as pool:
+        fetched = pool.submit(ask_python, code)
+        yield
+        failed, said = fetched.result()
+    if failed:
+        say(f"  That failed ({said[-300:]}); go on: the tests that need them try again.")
+        return
+    stamps.write("test-servers", made_from)
+
+
 def find_trust_store() -> Path | None:
     """The machine's own certificates for Java: the wheel does not know those of a company's proxy."""
     places = (Path("/etc/ssl/certs/java/cacerts"), Path("/etc/pki/java/cacerts"))
@@ -374,17 +451,18 @@ def single_run() -> Iterator[None]:
         yield
 
 
-def install(deploy: bool) -> None:
+def install(*, tests: bool, deploy: bool) -> None:
     ensure_venv(VENV)
     stamps = Stamps(VENV / "headwater-setup.json")
     ensure_packages(VENV, stamps, "dev", REQUIREMENTS / "dev.txt")
     ensure_headwater(stamps)
     java_home = ensure_java(stamps)
-    ensure_jars(stamps, java_home)
-    ensure_start(stamps, java_home)
-    ensure_venv(EMULATOR_VENV)
-    emulator_stamps = Stamps(EMULATOR_VENV / "headwater-setup.json")
-    ensure_packages(EMULATOR_VENV, emulator_stamps, "emulator", REQUIREMENTS / "emulator.txt")
+    with fetch_test_servers(stamps) if tests else nullcontext():
+        ensure_jars(stamps, java_home)
+        ensure_start(stamps, java_home)
+        ensure_venv(EMULATOR_VENV)
+        emulator_stamps = Stamps(EMULATOR_VENV / "headwater-setup.json")
+        ensure_packages(EMULATOR_VENV, emulator_stamps, "emulator", REQUIREMENTS / "emulator.txt")
     if deploy:
         ensure_venv(DEPLOY_VENV)
         deploy_stamps = Stamps(DEPLOY_VENV / "headwater-setup.json")
@@ -393,11 +471,12 @@ def install(deploy: bool) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--tests", action="store_true", help="also fetch the servers that tests start")
     parser.add_argument("--deploy", action="store_true", help="also install what checks deploy/")
     arguments = parser.parse_args()
     try:
         with single_run():
-            install(arguments.deploy)
+            install(tests=arguments.tests, deploy=arguments.deploy)
     except SetupError as error:
         print(f"\nSetup failed: {error}", file=sys.stderr)
         return 1

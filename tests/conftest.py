@@ -20,6 +20,8 @@ pytest_plugins = [
     "tests.plugins.seventh",
 ]
 TESTS = Path(__file__).parent
+# They run the same lines thousands of times, which unit tests run, too; measuring coverage doubles their time.
+NOT_MEASURED = (TESTS / "properties", TESTS / "unit" / "simulator")
 RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 
 # JVMs of tests live for seconds: what a thorough compiler and a parallel collector do first never pays here.
@@ -53,3 +55,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.path} is on no rung; move it to one of {', '.join(sorted(RUNGS))}"
             )
         item.add_marker(rung)
+        if any(item.path.is_relative_to(folder) for folder in NOT_MEASURED):
+            item.add_marker("no_cover")

@@ -16,11 +16,14 @@ import install
         ("  Downloading idna-3.20-py3-none-any.whl (69 kB)", None),
         ("  Downloading wheel.whl (1.3 MB)", None),
         ("Installing collected packages: a, b, c", "installing 3 packages"),
+        ("   Building pyspark==3.5.8", "Building pyspark==3.5.8"),
+        ("Prepared 200 packages in 20.11s", "Prepared 200 packages in 20.11s"),
+        (" + zstandard==0.25.0", None),
         ("Requirement already satisfied: six", None),
     ],
 )
 def test_prints_progress_lines_of_the_installer(line: str, shown: str | None) -> None:
-    assert install.show_pip(line) == shown
+    assert install.show_installer(line) == shown
 
 
 def test_reads_artifacts_and_paths_from_ivy(tmp_path: Path) -> None:
@@ -76,3 +79,41 @@ def test_step_prints_logs_and_returns_the_command_output(
     code, output = install.run_step(command, log, lambda line: line.strip() if line == "seen\n" else None)
     assert (code, output, log.read_text()) == (3, "seen\nunseen\n", "seen\nunseen\n")
     assert capsys.readouterr().out == "    seen\n"
+
+
+def test_uv_gets_the_mirror_and_certificate_that_pip_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels /more")
+    monkeypatch.setenv("PIP_CERT", "/etc/ca.pem")
+    settings = install.read_pip_settings()
+    assert settings["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    assert settings["UV_FIND_LINKS"] == "/wheels,/more"
+    assert settings["SSL_CERT_FILE"] == "/etc/ca.pem"
+
+
+def test_pip_installs_what_uv_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@" > "$0.asked"\n')
+    python.chmod(0o755)
+    (tmp_path / "bin" / "pip").touch()
+    monkeypatch.setattr(install, "CACHE", tmp_path)
+    monkeypatch.setattr(install, "find_uv", lambda: "/bin/false")
+    install.install_packages(tmp_path, ["-r", "lock.txt"], "dev")
+    assert "-m pip install" in (tmp_path / "bin" / "python.asked").read_text()
+    assert "uv failed" in capsys.readouterr().out
+
+
+def test_uv_is_pinned_where_setup_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(install, "CACHE", tmp_path)
+    monkeypatch.setattr(install, "VENV", tmp_path)
+    monkeypatch.setattr(install.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(install, "run_step", lambda command, *_rest: (asked.append(command) or 1, ""))
+    assert install.find_uv() is None
+    assert asked[0][-1] == str(tmp_path / "uv.txt")
+    lines = (tmp_path / "uv.txt").read_text().splitlines()
+    assert lines[0].startswith("uv==")
+    assert all(line.lstrip().startswith("--hash=sha256:") for line in lines[1:] if "#" not in line)
