@@ -20,7 +20,7 @@ pytest_plugins = [
     "tests.plugins.seventh",
 ]
 TESTS = Path(__file__).parent
-# They run the same lines thousands of times, which unit tests run, too; measuring coverage doubles their time.
+# They run the same lines thousands of times, and unit tests run them, too: coverage doubles their time.
 NOT_MEASURED = (TESTS / "properties", TESTS / "unit" / "simulator")
 RUNGS = frozenset({"unit", "contracts", "properties", "spark", "integration"})
 

@@ -22,7 +22,7 @@ from headwater.rag.index_state import IndexState
 from headwater.rag.indexing.chunks_table import CHUNKS_SCHEMA, ChunksTable
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
 from headwater.rag.vector_stores.protocol import IndexSpec, Point
-from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 
 # As many as the run has on its shelf.
 _ROWS_THERE = 500

@@ -12,7 +12,8 @@ from headwater.rag.evaluation.shop.products import build_items
 from headwater.rag.evaluation.shop.queries import draw_queries
 from headwater.rag.lexical.sparse import SPARSE_NAMES, SparseEncoder
 from headwater.rag.vector_stores.protocol import Checkpoint, FieldKind, IndexSpec, Point, VectorStore
-from headwater.rag.vector_stores.qdrant_edge import EdgeIndex, EdgeVectorStore
+from headwater.rag.vector_stores.qdrant_edge.index import EdgeIndex
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 
 COLLECTION = "bench"
 VERSION = "v0001"

@@ -32,7 +32,7 @@ from headwater.rag.vector_stores.protocol import (
     VectorStore,
 )
 from headwater.rag.vector_stores.qdrant import QdrantStore
-from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 
 QUERIES = 30
 PAGE = 500

@@ -40,7 +40,7 @@ from headwater.rag.retrieval.understanding import understand
 from headwater.rag.searcher import Freshness
 from headwater.rag.vector_stores.payload import PASSAGE_KEYS
 from headwater.rag.vector_stores.protocol import FieldKind
-from headwater.rag.vector_stores.qdrant_edge import EdgeIndex
+from headwater.rag.vector_stores.qdrant_edge.index import EdgeIndex
 
 PRODUCTS = sized(100_000, 500)
 QUERIES = sized(300, 10)

@@ -22,7 +22,7 @@ from benchmarks.search.indexed_shop import (
 from benchmarks.sizes import sized
 from headwater.app import App
 from headwater.rag.syncing import sync
-from headwater.rag.vector_stores import qdrant_edge
+from headwater.rag.vector_stores.qdrant_edge import index as edge_index
 
 ROWS = sized(20_000, 200)
 PAIRS = sized(3, 1)
@@ -30,7 +30,7 @@ PAIRS = sized(3, 1)
 
 def run() -> BenchmarkResult:
     """Points a second."""
-    qdrant_edge.OPTIMIZE_AFTER = 10 * ROWS
+    edge_index.OPTIMIZE_AFTER = 10 * ROWS
     with tempfile.TemporaryDirectory() as name:
         folder, numbers = Path(name), itertools.count()
         settings = build_shop_settings(folder)

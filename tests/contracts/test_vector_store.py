@@ -12,7 +12,6 @@ import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
 from headwater.rag.lexical.sparse_vector import SparseVector
-from headwater.rag.vector_stores import qdrant_edge
 from headwater.rag.vector_stores.protocol import (
     Checkpoint,
     Index,
@@ -20,7 +19,9 @@ from headwater.rag.vector_stores.protocol import (
     Operator,
     SearchRequest,
     VectorStore,
+    VersionState,
 )
+from headwater.rag.vector_stores.qdrant_edge import index as edge_index
 from tests.fixtures.search.points import SPEC, axis, chunk_id, find, keys, make_point, near, words
 from tests.fixtures.search.stores import SERVER_VARIABLE, STORES
 
@@ -330,6 +331,20 @@ def test_versions_coexist_and_one_is_live(store: VectorStore) -> None:
     assert store.find_live() == "v2"
 
 
+def test_state_of_a_version_is_read_open_or_released(store: VectorStore) -> None:
+    index = store.create("v1", SPEC)
+    assert store.read_state("v1") == VersionState(SPEC, None, 0)
+    index.upsert([make_point("a"), make_point("b")])
+    checkpoint = Checkpoint("p", 1, "2026-01-01T00:00:00Z")
+    index.write_checkpoint(checkpoint, None)
+    assert store.read_state("v1") == VersionState(SPEC, checkpoint, 2)
+    store.release("v1")
+    assert store.read_state("v1") == VersionState(SPEC, checkpoint, 2)
+    assert store.open("v1").count() == 2
+    with pytest.raises(IndexNotFoundError, match="v7"):
+        store.read_state("v7")
+
+
 def test_a_version_is_opened_again_only_for_the_same(store: VectorStore) -> None:
     store.create("v1", SPEC).upsert([make_point("a")])
     assert store.create("v1", SPEC).count() == 1
@@ -385,7 +400,7 @@ def test_exact_neighbours_among_many(index: Index) -> None:
 
 
 def test_searches_are_the_same_when_they_are_faster(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_edge, "OPTIMIZE_AFTER", 1)
+    monkeypatch.setattr(edge_index, "OPTIMIZE_AFTER", 1)
     weights = [(f"r{number:03}", number / 100) for number in range(300)]
     index.upsert([make_point(name, (1, weight), {1: 1.0 + weight}) for name, weight in weights])
     before = [find(index, near(1, 0.5, limit=20)), find(index, words(1, limit=20))]

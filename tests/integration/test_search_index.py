@@ -7,14 +7,16 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from headwater.app.roles import choose_roles
 from headwater.app.services.writer_lease import hold_for_run
 from headwater.config.loader import load_settings
 from headwater.observability.crash_points import CRASH_POINT_VARIABLE
-from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
 from tests.fixtures.end_to_end.command import Finished, run_command
+from tests.fixtures.search.served_lake import run_serve
+from tests.fixtures.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -135,12 +137,27 @@ def test_a_run_killed_around_its_chunks_commit_embeds_nothing_twice_and_the_inde
     assert shop.say("index", "status", "--compare")["embedded"] == 3
 
 
-def test_a_store_in_use_is_reported_by_status_too(shop: Shop) -> None:
-    store = EdgeVectorStore(shop.folder / "index", "headwater")
-    shop.configure(store={"type": "local", "path": str(shop.folder / "index")})
-    done = run_command("index", "status", "--json", folder=shop.folder)
-    assert "in use by process" in json.loads(done.expect(1).stdout)["problem"]
-    store.close()
+def test_versions_are_built_shown_and_rolled_back_while_a_server_answers(shop: Shop) -> None:
+    shop.put(*PRODUCTS)
+    shop.say("run", "--once")
+    with run_serve(shop.folder / "headwater.yaml") as address:
+
+        def find_version() -> str:
+            found = httpx.post(f"{address}/search", json={"query": "swimming headphones"}, timeout=30).json()
+            assert found["hits"][0]["id"] == "a"
+            return str(found["index_version"])
+
+        assert find_version() == "v0001"
+        assert shop.say("index", "build")["build"]["version"] == "v0002"
+        wait_until(lambda: find_version() == "v0002")
+        status = shop.say("index", "status")
+        assert status["live"] == "v0002"
+        assert [(one["name"], one["points"]) for one in status["versions"]] == [("v0001", 2), ("v0002", 2)]
+        assert shop.say("index", "rollback") == {"live": "v0001"}
+        wait_until(lambda: find_version() == "v0001")
+        # What the server does itself is rejected with the reason.
+        assert "in use by process" in shop.say("index", "sync", codes=(1,))["message"]
+    assert shop.say("index", "status", "--compare")["divergence_rows"] == 0
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import pytest
 from headwater.rag.syncing.divergence import compare_states, digest_states
 from headwater.rag.vector_stores.memory import MemoryVectorStore
 from headwater.rag.vector_stores.protocol import Index, PointState
-from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 from tests.fixtures.search.search_world import SPEC, CrashError, Encoder, World
 from tests.fixtures.search.stores import open_pgvector
 

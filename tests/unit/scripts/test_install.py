@@ -110,7 +110,7 @@ def test_uv_is_pinned_where_setup_finds_it(tmp_path: Path, monkeypatch: pytest.M
     asked: list[list[str]] = []
     monkeypatch.setattr(install, "CACHE", tmp_path)
     monkeypatch.setattr(install, "VENV", tmp_path)
-    monkeypatch.setattr(install.shutil, "which", lambda _name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(install, "run_step", lambda command, *_rest: (asked.append(command) or 1, ""))
     assert install.find_uv() is None
     assert asked[0][-1] == str(tmp_path / "uv.txt")

@@ -10,7 +10,7 @@ from headwater.rag.evaluation.report import passes_gate
 from headwater.rag.evaluation.runs import run_retriever
 from headwater.rag.index_rules import read_chunks_fingerprint
 from headwater.rag.retrieval.retriever import Retriever
-from headwater.rag.syncing.versions import Gate, Verdict, judge_by_canaries
+from headwater.rag.syncing.versions import Gate, LiveVersion, Verdict, judge_by_canaries
 from headwater.rag.vector_stores.protocol import Index
 
 
@@ -19,7 +19,7 @@ def build_gate(queries: Path, judgements: Path, embedder: Embedder, config: Retr
     files."""
     judged = read_judged(None, queries, judgements)
 
-    def judge(live: Index | None, new: Index) -> Verdict:
+    def judge(live: LiveVersion | None, new: Index) -> Verdict:
         plain = judge_by_canaries(live, new)
         if not plain.passed:
             return plain
@@ -28,7 +28,7 @@ def build_gate(queries: Path, judgements: Path, embedder: Embedder, config: Retr
             read_chunks_fingerprint(live.spec) == read_chunks_fingerprint(new.spec)
         )
         before = (
-            score_run(run_retriever(Retriever(live, embedder, config), judged), judged.gains)
+            score_run(run_retriever(Retriever(live.open(), embedder, config), judged), judged.gains)
             if live is not None and is_comparable
             else None
         )

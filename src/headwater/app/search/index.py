@@ -190,16 +190,16 @@ class SearchIndex:
             self.store.close()
 
     def _read_version(self, name: str) -> VersionStatus:
-        index = self.store.open(name)
-        checkpoint = index.read_checkpoint()
+        state = self.store.read_state(name)
+        checkpoint = state.checkpoint
         position = parse_position(checkpoint.position) if checkpoint else None
         return VersionStatus(
             name=name,
             is_live=name == self.store.find_live(),
-            points=index.count(),
+            points=state.points,
             as_of=_parse_time(position.newest_as_of) if position else None,
             synced_at=checkpoint.written_at if checkpoint else None,
-            is_as_configured=read_chunks_fingerprint(index.spec) == self.fingerprint,
+            is_as_configured=read_chunks_fingerprint(state.spec) == self.fingerprint,
         )
 
     def _read_lag(self, live: VersionStatus) -> float:

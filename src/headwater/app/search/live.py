@@ -26,6 +26,8 @@ from headwater.rag.syncing.position import parse_position
 from headwater.rag.vector_stores.conditions import TENANT
 from headwater.rag.vector_stores.protocol import FieldKind, Index
 
+_SEARCH_SECONDS = 60.0
+"""After this time, no search uses the previous version any more."""
 NO_INDEX_HINT = "run `headwater run --once` to fill the tables, then `headwater index build`"
 log = structlog.stdlib.get_logger(__name__)
 
@@ -60,6 +62,8 @@ class LiveSearch:
         self._known = Freshness("", "", None, 0)
         self._compared_at = now()
         self._learnt = ("", "")
+        # Versions that searches may still use, with the time at which another one went live.
+        self._previous: dict[str, datetime] = {}
         self._history = SearchHistory(index, lambda past, as_of: self._build_retriever(past, lambda: as_of))
 
     def open(self, *, builds: bool = True) -> Freshness:
@@ -166,11 +170,24 @@ class LiveSearch:
         if found is None:
             raise IndexNotFoundError("there is no index yet", hint=NO_INDEX_HINT)
         version, index = found
+        self._release_previous()
         if self._live is not None and self._live.version == version:
             return
         self._index.check_version(index)
         retriever = self._build_retriever(index, lambda: self._known.as_of, version)
+        if self._live is not None:
+            log.info("another version of the index is live", version=version, previous=self._live.version)
+            self._previous[self._live.version] = self._now()
         self._live = _Live(version, index, retriever)
+
+    def _release_previous(self) -> None:
+        """Close versions that no search can use any more: other processes may open or remove them."""
+        for version, switched_at in list(self._previous.items()):
+            if self._live is not None and version == self._live.version:
+                del self._previous[version]
+            elif (self._now() - switched_at).total_seconds() > _SEARCH_SECONDS:
+                del self._previous[version]
+                self._index.store.release(version)
 
     def _build_retriever(self, index: Index, as_of: Callable[[], str], version: str = "") -> Retriever:
         config = self._index.search.retrieval

@@ -59,7 +59,7 @@ def open_store(settings: Settings, environ: Mapping[str, str]) -> VectorStore:
         from headwater.rag.vector_stores.memory import MemoryVectorStore
 
         return MemoryVectorStore()
-    from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+    from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 
     return EdgeVectorStore(find_folder(settings), store.collection)
 

@@ -72,7 +72,7 @@ class StoreConfig(Section):
 
     type: Literal["local", "qdrant", "pgvector", "memory"] = Field(
         "local",
-        description="`local`: a folder, for one process; `qdrant`: a Qdrant server; `pgvector`: a PostgreSQL "
+        description="`local`: a folder, for one server; `qdrant`: a Qdrant server; `pgvector`: a PostgreSQL "
         "server; `memory`: this process only, not persistent.",
     )
     url: str | None = Field(

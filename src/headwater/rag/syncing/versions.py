@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headwater.errors import IndexNotFoundError, SearchError
+from headwater.errors import IndexNotFoundError, IndexUnavailableError, SearchError
 from headwater.observability.crash_points import crash_point
 from headwater.rag.syncing.sync import IndexSync, SyncReport
+from headwater.rag.vector_stores.memory import MemoryIndex
 from headwater.rag.vector_stores.protocol import Index, IndexSpec, SearchRequest, VectorStore
 
 KEPT_VERSIONS = 2
@@ -37,7 +38,16 @@ class BuildReport:
     dropped: tuple[str, ...] = ()
 
 
-Gate = Callable[[Index | None, Index], Verdict]
+@dataclass(frozen=True, slots=True)
+class LiveVersion:
+    """The version that searches use. `open` returns it, or a copy while another process has it open."""
+
+    spec: IndexSpec
+    points: int
+    open: Callable[[], Index]
+
+
+Gate = Callable[[LiveVersion | None, Index], Verdict]
 """Judges a new version against the live one, if any."""
 
 OpenSync = Callable[[Index], IndexSync]
@@ -56,18 +66,23 @@ class IndexVersions:
         return (name, self._store.open(name)) if name else None
 
     def build(self, spec: IndexSpec, open_sync: OpenSync, gate: Gate) -> BuildReport:
-        """Fill a new version and switch to it if it passes the gate; else drop it."""
+        """Fill a new version and switch to it if it passes the gate; else drop it.
+
+        Another process may search the live version at the same time; then the gate judges a copy in memory.
+        """
         self._drop_unfinished()
-        live = self.open_live()
+        live = self._find_live(open_sync)
         name = self._name_next()
         index = self._store.create(name, spec)
         sync = open_sync(index)
         report = sync.run()
-        verdict = gate(live[1] if live else None, index)
+        verdict = gate(live, index)
         if not verdict.passed:
             points = index.count()
             self._store.drop([name])
             return BuildReport(name, points, False, verdict, report)
+        if live is not None:
+            index.optimize()  # until then, searches use the live version
         sync.run()  # changes since then
         crash_point("before_index_switch")
         self._store.set_live(name)
@@ -85,10 +100,26 @@ class IndexVersions:
         self._store.set_live(older[-1])
         return older[-1]
 
+    def _find_live(self, open_sync: OpenSync) -> LiveVersion | None:
+        name = self._store.find_live()
+        if name is None:
+            return None
+        state = self._store.read_state(name)
+
+        def open_or_copy() -> Index:
+            try:
+                return self._store.open(name)
+            except IndexUnavailableError:
+                copy = MemoryIndex(state.spec)
+                open_sync(copy).run()
+                return copy
+
+        return LiveVersion(state.spec, state.points, open_or_copy)
+
     def _list_finished(self) -> list[str]:
         # The first checkpoint of a version is written when all of its points are.
         names = [name for name in self._store.list_versions() if _NAME.fullmatch(name)]
-        return [name for name in names if self._store.open(name).read_checkpoint() is not None]
+        return [name for name in names if self._store.read_state(name).checkpoint is not None]
 
     def _drop_unfinished(self) -> None:
         names = [name for name in self._store.list_versions() if _NAME.fullmatch(name)]
@@ -97,19 +128,20 @@ class IndexVersions:
     def _drop_old(self) -> tuple[str, ...]:
         live = self._store.find_live()
         others = [name for name in self._list_finished() if name != live]
-        dropped = tuple(others[:-KEPT_VERSIONS])
-        self._store.drop(dropped)
-        return dropped
+        old = others[:-KEPT_VERSIONS]
+        self._store.drop(old)
+        kept = set(self._store.list_versions())
+        return tuple(name for name in old if name not in kept)
 
     def _name_next(self) -> str:
         numbers = [int(found[1]) for found in map(_NAME.fullmatch, self._store.list_versions()) if found]
         return f"v{max(numbers, default=0) + 1:04}"
 
 
-def judge_by_canaries(live: Index | None, new: Index, *, canaries: int = 50) -> Verdict:
+def judge_by_canaries(live: LiveVersion | None, new: Index, *, canaries: int = 50) -> Verdict:
     """Judge without judged queries: the index is not empty, and each of some rows finds itself."""
     points = new.count()
-    figures: dict[str, float] = {"points": points, "live_points": live.count() if live else 0}
+    figures: dict[str, float] = {"points": points, "live_points": live.points if live else 0}
     if not points and figures["live_points"]:
         return Verdict(False, "the new version is empty, but the live one is not", figures)
     states = [state for at, state in enumerate(new.iter_states()) if at % max(1, points // canaries) == 0]

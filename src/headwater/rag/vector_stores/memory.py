@@ -19,6 +19,7 @@ from headwater.rag.vector_stores.protocol import (
     Point,
     PointState,
     SearchRequest,
+    VersionState,
 )
 from headwater.rag.vector_stores.spec import check_point, check_request, check_same_spec
 
@@ -259,6 +260,14 @@ class MemoryVectorStore:
                 hint="run headwater index build",
             )
         return index
+
+    def read_state(self, version: str) -> VersionState:
+        """Read the state of a version. Raises `IndexNotFoundError` for an unknown name."""
+        index = self.open(version)
+        return VersionState(index.spec, index.read_checkpoint(), index.count())
+
+    def release(self, version: str) -> None:
+        """Do nothing: a version is in this process only."""
 
     def drop(self, versions: Iterable[str]) -> None:
         """Remove versions. Raises `SearchError` for the live one."""

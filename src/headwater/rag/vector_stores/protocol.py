@@ -102,6 +102,15 @@ class Checkpoint:
     written_at: str
 
 
+@dataclass(frozen=True, slots=True)
+class VersionState:
+    """What a version contains. Without a checkpoint it is still being filled."""
+
+    spec: IndexSpec
+    checkpoint: Checkpoint | None
+    points: int
+
+
 class Index(Protocol):
     """One version of the index. All writes are idempotent.
 
@@ -173,11 +182,26 @@ class VectorStore(Protocol):
         ...
 
     def open(self, version: str) -> Index:
-        """Open a version. Raises `SearchError` for an unknown name."""
+        """Open a version. Raises `SearchError` for an unknown name, `IndexUnavailableError` if only one
+        process can have it open, and another does."""
+        ...
+
+    def read_state(self, version: str) -> VersionState:
+        """Read the state of a version, even if another process has it open.
+
+        Raises `SearchError` for an unknown name.
+        """
+        ...
+
+    def release(self, version: str) -> None:
+        """Close a version that nothing in this process uses any more; it can be opened again."""
         ...
 
     def drop(self, versions: Iterable[str]) -> None:
-        """Remove versions; ignore missing ones. Raises `SearchError` for the live one."""
+        """Remove versions; ignore missing ones, and those that another process has open.
+
+        Raises `SearchError` for the live one.
+        """
         ...
 
     def find_live(self) -> str | None:

@@ -35,6 +35,7 @@ from headwater.rag.vector_stores.protocol import (
     Point,
     PointState,
     SearchRequest,
+    VersionState,
 )
 from headwater.rag.vector_stores.spec import (
     DENSE,
@@ -225,6 +226,14 @@ class QdrantStore:
                 hint="choose another search.store.collection, or delete that collection",
             )
         return QdrantIndex(self._client, name, parse_spec(metadata[_SPEC_KEY]))
+
+    def read_state(self, version: str) -> VersionState:
+        """Read the state of a version. Raises `IndexNotFoundError` for an unknown name."""
+        index = self.open(version)
+        return VersionState(index.spec, index.read_checkpoint(), index.count())
+
+    def release(self, version: str) -> None:
+        """Do nothing: any number of processes use a version."""
 
     def drop(self, versions: Iterable[str]) -> None:
         """Remove versions. Raises `SearchError` for the live one."""

@@ -2,14 +2,16 @@
 
 import random
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
 from headwater.errors import IndexNotFoundError, SearchError
 from headwater.rag.syncing.sync import IndexSync
-from headwater.rag.syncing.versions import IndexVersions, Verdict, check_spec, judge_by_canaries
+from headwater.rag.syncing.versions import IndexVersions, LiveVersion, Verdict, check_spec, judge_by_canaries
 from headwater.rag.vector_stores.memory import MemoryVectorStore
-from headwater.rag.vector_stores.protocol import Index, IndexSpec
+from headwater.rag.vector_stores.protocol import Index, IndexSpec, PointState
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
 from tests.fixtures.search.search_world import SPEC, Encoder, World
 
 
@@ -31,11 +33,11 @@ class Shop:
         return IndexSync(self.world.chunks, index, Encoder(), lambda: datetime.now(timezone.utc))
 
 
-def let_through(live: Index | None, new: Index) -> Verdict:
+def let_through(live: LiveVersion | None, new: Index) -> Verdict:
     return Verdict(True, "fine")
 
 
-def refuse(live: Index | None, new: Index) -> Verdict:
+def refuse(live: LiveVersion | None, new: Index) -> Verdict:
     return Verdict(False, "worse")
 
 
@@ -51,7 +53,7 @@ def test_a_new_version_goes_live_complete() -> None:
 def test_changes_during_the_gate_are_in_the_live_version() -> None:
     shop = Shop()
 
-    def judge(live: Index | None, new: Index) -> Verdict:
+    def judge(live: LiveVersion | None, new: Index) -> Verdict:
         shop.change()
         return let_through(live, new)
 
@@ -67,6 +69,47 @@ def test_a_version_that_is_worse_is_dropped_and_the_live_one_stays() -> None:
     report = shop.versions.build(SPEC, shop.open_sync, refuse)
     assert (report.is_live, report.verdict.reason) == (False, "worse")
     assert (shop.store.find_live(), shop.store.list_versions()) == ("v0001", ["v0001"])
+
+
+def test_live_version_of_another_process_is_judged_by_a_copy_and_replaced(tmp_path: Path) -> None:
+    shop = Shop()
+    served = EdgeVectorStore(tmp_path, "shop")
+    IndexVersions(served).build(SPEC, shop.open_sync, let_through)
+    shop.change()
+    judged: list[PointState] = []
+
+    def judge(live: LiveVersion | None, new: Index) -> Verdict:
+        assert live is not None
+        judged.extend(live.open().iter_states())
+        return judge_by_canaries(live, new)
+
+    building = EdgeVectorStore(tmp_path, "shop")
+    report = IndexVersions(building).build(SPEC, shop.open_sync, judge)
+    assert (report.version, report.is_live) == ("v0002", True)
+    assert judged == shop.world.wanted()
+    building.close()
+    name, live = IndexVersions(served).open_live() or ("", None)
+    assert live is not None
+    assert (name, list(live.iter_states())) == ("v0002", shop.world.wanted())
+    served.close()
+
+
+def test_builds_of_another_process_leave_open_and_unfinished_versions(tmp_path: Path) -> None:
+    shop = Shop()
+    served = EdgeVectorStore(tmp_path, "shop")
+    IndexVersions(served).build(SPEC, shop.open_sync, let_through)
+    unfinished = served.create("v0002", SPEC)
+    building = EdgeVectorStore(tmp_path, "shop")
+    for _ in range(4):
+        IndexVersions(building).build(SPEC, shop.open_sync, let_through)
+    assert building.list_versions() == ["v0001", "v0002", "v0004", "v0005", "v0006"]
+    assert unfinished.count() == 0
+    assert served.open("v0001").count() == len(shop.world.wanted())
+    # The name stays free for nothing else, and what is closed is removed by the next build.
+    served.close()
+    IndexVersions(building).build(SPEC, shop.open_sync, let_through)
+    assert building.list_versions() == ["v0005", "v0006", "v0007"]
+    building.close()
 
 
 def test_rollback_goes_back_one_version_at_a_time_and_two_are_kept() -> None:
@@ -108,9 +151,9 @@ def test_an_empty_version_does_not_replace_a_full_one() -> None:
     full, empty = MemoryVectorStore().create("v", SPEC), MemoryVectorStore().create("v", SPEC)
     shop = Shop()
     shop.open_sync(full).run()
-    assert not judge_by_canaries(full, empty).passed
+    assert not judge_by_canaries(LiveVersion(SPEC, full.count(), lambda: full), empty).passed
     assert judge_by_canaries(None, empty).passed
-    assert judge_by_canaries(empty, full).passed
+    assert judge_by_canaries(LiveVersion(SPEC, 0, lambda: empty), full).passed
 
 
 def test_another_model_is_reported_with_next_step() -> None:

@@ -1,5 +1,7 @@
 """A store that is down, refuses, or is in use: one sentence that says what to do."""
 
+import fcntl
+import os
 import subprocess
 import sys
 import threading
@@ -10,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import IndexUnavailableError, SearchError
+from headwater.rag.vector_stores.protocol import Checkpoint, VersionState
 from headwater.rag.vector_stores.qdrant import QdrantStore
-from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore
+from headwater.rag.vector_stores.qdrant_edge import folder
+from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore
+from tests.fixtures.search.points import SPEC, make_point
 
 SEEN: list[tuple[str, str | None]] = []
 
@@ -64,21 +69,51 @@ def test_a_server_that_is_down_is_a_passing_trouble(prefer_grpc: bool) -> None:
     store.close()
 
 
-def test_a_folder_in_use_names_its_user_and_the_way_out(tmp_path: Path) -> None:
+def test_a_version_in_use_names_its_user_and_what_works(tmp_path: Path) -> None:
     store = EdgeVectorStore(tmp_path, "shop")
+    store.create("v0001", SPEC)
     code = (
         "import sys; from pathlib import Path\n"
-        "from headwater.rag.vector_stores.qdrant_edge import EdgeVectorStore\n"
+        "from headwater.rag.vector_stores.qdrant_edge.store import EdgeVectorStore\n"
         "from headwater.errors import IndexUnavailableError\n"
-        "try: EdgeVectorStore(Path(sys.argv[1]), 'shop')\n"
+        "try: EdgeVectorStore(Path(sys.argv[1]), 'shop').open('v0001')\n"
         "except IndexUnavailableError as error: print(error.message, '|', error.hint)\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "in use by process" in said
+    assert f"version v0001 of the index in {tmp_path / 'shop'} is in use by process {os.getpid()}" in said
     assert "serve" in said
-    store.close()
+    store.release("v0001")
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == ""
+    store.close()
+
+
+def test_a_folder_that_an_older_release_has_open_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "LOCK_SECONDS", 0.1)
+    EdgeVectorStore(tmp_path, "shop").create("v0001", SPEC)
+    with (tmp_path / "shop" / "lock").open("w") as lock:
+        lock.write("4711")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(IndexUnavailableError, match="in use by process 4711"):
+            EdgeVectorStore(tmp_path, "shop").open("v0001")
+
+
+def test_state_of_a_version_that_is_open_elsewhere_is_that_of_its_last_checkpoint(tmp_path: Path) -> None:
+    owner, reader = EdgeVectorStore(tmp_path, "shop"), EdgeVectorStore(tmp_path, "shop")
+    index = owner.create("v0001", SPEC)
+    index.upsert([make_point("a"), make_point("b")])
+    assert reader.read_state("v0001") == VersionState(SPEC, None, 0)
+    checkpoint = Checkpoint("p", 1, "2026-01-01T00:00:00Z")
+    index.write_checkpoint(checkpoint, None)
+    assert reader.read_state("v0001") == VersionState(SPEC, checkpoint, 2)
+    # A state that cannot be read, as after a power failure, is read from the version itself.
+    (tmp_path / "shop" / "v0001" / "state.json").write_text("")
+    owner.close()
+    assert reader.read_state("v0001") == VersionState(SPEC, checkpoint, 2)
+    reader.close()
 
 
 def test_corrupt_folder_is_no_traceback(tmp_path: Path) -> None:

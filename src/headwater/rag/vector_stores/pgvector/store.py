@@ -16,7 +16,7 @@ from headwater.rag.vector_stores.pgvector.tables import (
     VersionTables,
     quote_name,
 )
-from headwater.rag.vector_stores.protocol import IndexSpec
+from headwater.rag.vector_stores.protocol import IndexSpec, VersionState
 from headwater.rag.vector_stores.spec import check_same_spec, parse_spec, write_spec
 
 MIN_VERSION = (0, 8)
@@ -55,6 +55,14 @@ class PgvectorStore:
     def open(self, version: str) -> PgvectorIndex:
         """Open a version. Raises `IndexNotFoundError` for an unknown name."""
         return PgvectorIndex(self._connections, self._find_tables(version))
+
+    def read_state(self, version: str) -> VersionState:
+        """Read the state of a version. Raises `IndexNotFoundError` for an unknown name."""
+        index = self.open(version)
+        return VersionState(index.spec, index.read_checkpoint(), index.count())
+
+    def release(self, version: str) -> None:
+        """Do nothing: any number of processes use a version."""
 
     def drop(self, versions: Iterable[str]) -> None:
         """Remove versions. Raises `SearchError` for the live one."""

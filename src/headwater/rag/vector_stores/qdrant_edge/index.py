@@ -1,11 +1,5 @@
-"""Qdrant in this process, in a folder. One process at a time may have it open.
+"""One version of the index: a shard of Qdrant in this process."""
 
-<folder>/<collection>/lock, live (the live version), <version>/spec.json, <version>/shard/
-"""
-
-import fcntl
-import os
-import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +9,6 @@ from uuid import UUID
 
 import qdrant_edge as qdrant
 
-from headwater.errors import HeadwaterError, IndexNotFoundError, IndexUnavailableError, SearchError
 from headwater.rag.passage import Passage
 from headwater.rag.vector_stores.grouping import search_rows
 from headwater.rag.vector_stores.passage_cache import PassageCache
@@ -38,19 +31,14 @@ from headwater.rag.vector_stores.protocol import (
     PointState,
     SearchRequest,
 )
-from headwater.rag.vector_stores.qdrant_edge_words import build_query, parse_record, to_point
+from headwater.rag.vector_stores.qdrant_edge.folder import ClaimedVersion, explained
+from headwater.rag.vector_stores.qdrant_edge.words import build_query, parse_record, to_point
 from headwater.rag.vector_stores.spec import (
     DENSE,
     check_point,
     check_request,
-    check_same_spec,
-    parse_spec,
-    write_spec,
 )
 
-_SHARD = "shard"
-_SPEC = "spec.json"
-_LIVE = "live"
 _PAGE = 1_000
 OPTIMIZE_AFTER = 10_000
 """Number of written points that makes building the graph worthwhile: until then searches scan them."""
@@ -67,13 +55,14 @@ _INDEX_KINDS = {
 class EdgeIndex:
     """One version: a shard. Searches run concurrently with writes; writes are serialised."""
 
-    def __init__(self, folder: Path, spec: IndexSpec) -> None:
+    def __init__(self, folder: ClaimedVersion, spec: IndexSpec) -> None:
         self._spec = spec
-        self._folder = folder
+        self._version = folder
+        self._folder = folder.path
         self._lock = threading.Lock()
         self._passages = PassageCache(KEPT_PASSAGES)
-        with explained(folder):
-            self._shard = _open_shard(folder / _SHARD, spec)
+        with explained(folder.path):
+            self._shard = _open_shard(folder.shard, spec)
             # An earlier process may have ended before it built the graph. Vectors of words need none.
             found = self._shard.info()
             vectors = found.points_count * (1 + len(spec.sparse_names))
@@ -161,6 +150,7 @@ class EdgeIndex:
             point = qdrant.Point(CHECKPOINT_ID, {}, write_checkpoint_payload(checkpoint))
             self._shard.update(qdrant.UpdateOperation.upsert_points([point]))
             self._shard.flush()
+            self._version.write_state(checkpoint, self.count())
         return True
 
     def optimize(self) -> None:
@@ -171,10 +161,13 @@ class EdgeIndex:
                 self._shard.optimize()
 
     def close(self) -> None:
-        """Flush writes and close the files."""
-        with self._lock, explained(self._folder):
-            self._shard.flush()
-            self._shard.close()
+        """Flush writes, close the files, and let other processes open them."""
+        try:
+            with self._lock, explained(self._folder):
+                self._shard.flush()
+                self._shard.close()
+        finally:
+            self._version.release()
 
     @contextmanager
     def _writing(self, chunk_ids: Iterable[str]) -> Iterator[None]:
@@ -241,129 +234,10 @@ class EdgeIndex:
                 return
 
 
-class EdgeVectorStore:
-    """All versions in one folder. Raises `IndexUnavailableError` when another process has it open."""
-
-    def __init__(self, folder: Path, collection: str) -> None:
-        self._folder = folder / collection
-        self._threads = threading.RLock()
-        self._open: dict[str, EdgeIndex] = {}
-        with explained(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock_file = _lock_folder(self._folder)
-
-    def list_versions(self) -> list[str]:
-        """Return the version names in order."""
-        return sorted(path.parent.name for path in self._folder.glob(f"*/{_SPEC}"))
-
-    def create(self, version: str, spec: IndexSpec) -> EdgeIndex:
-        """Create an empty version, or open the existing one with the same spec."""
-        with self._threads:
-            folder = self._folder / version
-            if not (folder / _SPEC).exists():
-                with explained(folder):
-                    shutil.rmtree(folder, ignore_errors=True)
-                    folder.mkdir()
-                    self._open[version] = EdgeIndex(folder, spec)
-                    _write_file(folder / _SPEC, write_spec(spec))
-            index = self.open(version)
-        check_same_spec(version, index.spec, spec)
-        return index
-
-    def open(self, version: str) -> EdgeIndex:
-        """Open a version. Raises `IndexNotFoundError` for an unknown name."""
-        with self._threads:
-            if version not in self._open:
-                self._check(version)
-                folder = self._folder / version
-                self._open[version] = EdgeIndex(folder, parse_spec((folder / _SPEC).read_text("utf-8")))
-            return self._open[version]
-
-    def drop(self, versions: Iterable[str]) -> None:
-        """Remove versions. Raises `SearchError` for the live one."""
-        with self._threads:
-            names = set(versions)
-            if self.find_live() in names:
-                raise SearchError(
-                    f"version {self.find_live()!r} of the index is live",
-                    hint="make another version live first",
-                )
-            for name in names & set(self.list_versions()):
-                # A folder without its spec is not a version, even if removing the rest fails.
-                (self._folder / name / _SPEC).unlink()
-                index = self._open.pop(name, None)
-                if index is not None:
-                    index.close()
-                shutil.rmtree(self._folder / name, ignore_errors=True)
-
-    def find_live(self) -> str | None:
-        """Return the version that searches use."""
-        try:
-            return (self._folder / _LIVE).read_text("utf-8")
-        except FileNotFoundError:
-            return None
-
-    def set_live(self, version: str) -> None:
-        """Make a version live. Raises `IndexNotFoundError` for an unknown name."""
-        with self._threads:
-            self._check(version)
-            with explained(self._folder):
-                _write_file(self._folder / _LIVE, version)
-
-    def close(self) -> None:
-        """Flush writes, and release the folder."""
-        with self._threads:
-            for index in self._open.values():
-                index.close()
-            self._open.clear()
-            os.close(self._lock_file)
-
-    def _check(self, version: str) -> None:
-        names = self.list_versions()
-        if version not in names:
-            raise IndexNotFoundError(
-                f"the index in {self._folder} has no version {version!r}; "
-                f"versions: {', '.join(names) or 'none'}",
-                hint="run headwater index build",
-            )
-
-
 def _number(point_id: Any) -> int:
     """Return a point's number, which makes lookups faster than its UUID."""
     number: int = point_id.int
     return number
-
-
-@contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Convert errors of the engine or the disk inside the block to a `SearchError`."""
-    try:
-        yield
-    except HeadwaterError:
-        raise
-    # The engine raises plain `Exception`.
-    except Exception as error:
-        raise SearchError(
-            f"cannot use the index in {folder}: {error}",
-            hint="check for a full disk; if the folder is corrupt, remove it and run headwater index build",
-        ) from error
-
-
-def _lock_folder(folder: Path) -> int:
-    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = os.read(file, 20).decode("ascii", "replace").strip() or "another process"
-        os.close(file)
-        raise IndexUnavailableError(
-            f"the index in {folder} is in use by process {owner}",
-            hint="only one process can open a local index: stop `headwater serve`, which syncs its index "
-            "itself, before you run `headwater index`; or use a Qdrant server: search.store.type: qdrant",
-        ) from error
-    os.ftruncate(file, 0)
-    os.pwrite(file, str(os.getpid()).encode(), 0)
-    return file
 
 
 def _open_shard(folder: Path, spec: IndexSpec) -> qdrant.EdgeShard:
@@ -386,13 +260,3 @@ def _open_shard(folder: Path, spec: IndexSpec) -> qdrant.EdgeShard:
         if path != "tenant":
             shard.update(qdrant.UpdateOperation.create_field_index(path, _INDEX_KINDS[kind]))
     return shard
-
-
-def _write_file(path: Path, text: str) -> None:
-    """Write the file atomically."""
-    part = path.with_suffix(".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
