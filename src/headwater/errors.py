@@ -15,6 +15,7 @@ HeadwaterError                exit code 1
 │   ├── TableDamagedError     1  files of the table differ from what its commits wrote
 │   ├── TableMismatchError    1  the table at the path is not the configured one
 │   └── TableUnsupportedError 1  only Spark can read it
+├── RunFailedError            1  tables or components of a run failed; raised by the Python API
 ├── CatalogError              1  a catalog rejects a request
 │   ├── CatalogConflictError  1  the name belongs to another table there
 │   └── CatalogUnavailableError 1 (retryable) it does not answer now
@@ -48,6 +49,7 @@ HeadwaterError                exit code 1
     └── LanguageModelError    1  (retryable) the language model for answers fails or is too slow
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -146,6 +148,20 @@ class TableMismatchError(LakeError):
 
 class TableUnsupportedError(LakeError):
     """The reader without a JVM cannot read this table or location; Spark can."""
+
+
+class RunFailedError(HeadwaterError):
+    """Tables or components failed during a run, whose other parts completed.
+
+    `failures` has the last error of each, by name.
+    """
+
+    def __init__(self, failures: Mapping[str, HeadwaterError]) -> None:
+        super().__init__(
+            "\n".join(f"{name}: {error.message}" for name, error in failures.items()),
+            hint="; ".join(dict.fromkeys(error.hint for error in failures.values() if error.hint)),
+        )
+        self.failures = dict(failures)
 
 
 class CatalogError(HeadwaterError):

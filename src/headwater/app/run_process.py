@@ -12,7 +12,7 @@ from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.preflight import check_before_roles
 from headwater.app.reload import Reloader
 from headwater.app.roles import Roles
-from headwater.app.run import Run
+from headwater.app.run import Run, RunObserver
 from headwater.app.services.writer_lease import hold_for_run
 from headwater.capture.consumer import CaptureStats
 from headwater.config.environment import read_environment
@@ -52,11 +52,17 @@ class RunProcess:
         load: Callable[[], Settings],
         events: RunEvents,
         address: ListenAddress | None = None,
+        *,
+        session_of: App | None = None,
+        observer: RunObserver | None = None,
     ) -> None:
+        """`session_of`: use the Spark session of this app, and leave it running."""
         self._choose_roles = choose_roles
         self._load = load
         self._events = events
         self._address = address
+        self._session_of = session_of
+        self._observer = observer
         self._environ = read_environment()
         self._board = PartBoard()
         self._unended: list[str] = []
@@ -69,7 +75,8 @@ class RunProcess:
         with ExitStack() as stack:
             # Before the lease: a standby that waits for it is alive, and not ready.
             metrics = stack.enter_context(serve_endpoints(self._address, self._board, settings.slo.fresh))
-            app = stack.enter_context(closing(App(settings, environ=self._environ)))
+            own = App(settings, environ=self._environ, session_of=self._session_of)
+            app = stack.enter_context(closing(own))
             if once:
                 return self._run(app, metrics, once=True)
             reloader = Reloader(settings, self._load, self._check, self._events.stop, self._events.reload)
@@ -118,7 +125,14 @@ class RunProcess:
                 self._events.on_session()
                 lease.add_process(app.find_jvm_process())
 
-            a_run = Run(app, roles=roles, metrics=metrics, on_session=note_session, board=self._board)
+            a_run = Run(
+                app,
+                roles=roles,
+                observer=self._observer,
+                metrics=metrics,
+                on_session=note_session,
+                board=self._board,
+            )
             report = a_run.once(stop) if once else a_run.until(stop)
             lease.check()
             self._unended = a_run.list_unended()

@@ -1,7 +1,7 @@
 """The global options before the command; every command gets them as `ctx.obj`."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,26 +53,9 @@ class Invocation:
 
 @contextmanager
 def open_app(ctx: typer.Context, *, checked: bool = True, writing: str = "") -> "Iterator[App]":
-    """Yield the `App` of this invocation; close it at the end.
-
-    `checked` first checks for errors that would fail a run later. `writing` names this writer in its lease,
-    for a command with the same writes as a run. Raises `HeadwaterError`; `TableBusyError` while a run is
-    active.
-    """
+    """Yield the `App` of this invocation; close it at the end. Parameters and errors as `prepare_app`."""
     from headwater.app import App
-    from headwater.app.lake_identity import ensure_usable_lake
-    from headwater.app.preflight import check_before_run
-    from headwater.app.services.writer_lease import hold_for_command
-    from headwater.config.environment import read_environment
+    from headwater.app.command import prepare_app
 
-    settings, environ = Invocation.of(ctx).load_settings(), read_environment()
-    if checked:
-        check_before_run(settings, environ)
-    with ExitStack() as stack:
-        lease = stack.enter_context(hold_for_command(settings, writing)) if writing else None
-        if writing:
-            ensure_usable_lake(settings)
-        app = stack.enter_context(closing(App(settings, environ=environ)))
-        if lease is not None:
-            lease.add_process(app.find_jvm_process())
+    with prepare_app(App(Invocation.of(ctx).load_settings()), checked=checked, writing=writing) as app:
         yield app

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headwater import __version__
 from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
+from headwater.version import __version__
 
 # Imports create tens of thousands of long-lived objects. Collecting garbage every 700 of them takes a
 # twentieth of a short command.

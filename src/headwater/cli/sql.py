@@ -1,20 +1,20 @@
 """`headwater sql`: queries any table, without a JVM where the table allows it."""
 
 import logging
-from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.app.since import spell_point
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_table, render_text
-from headwater.cli.since import spell_point
 
 if TYPE_CHECKING:
+    from headwater.app import App
     from headwater.config.settings import Settings
     from headwater.lake.queries.query import Query
-    from headwater.lake.sql.engine import Fallback, QueryResult
+    from headwater.lake.sql.engine import QueryResult
 
 _log = logging.getLogger(__name__)
 SHOWN_ROWS = 100
@@ -99,32 +99,19 @@ def run(settings: "Settings", query: str, limit: int | None, asked: "Query") -> 
     from headwater.lake.sql.arrow_start import start_without_pandas
 
     start_without_pandas()  # before DataFusion, whose import converts something
-    from headwater.lake.layout import list_tables
-    from headwater.lake.sql.engine import run_query
-    from headwater.lake.storage_options import build_storage_options
+    from headwater.app.sql import run_sql
 
-    return run_query(
-        query,
-        list_tables(settings),
-        storage_options=build_storage_options(settings.lake, settings.lake_storage),
-        limit=limit,
-        fallback=_build_fallback(settings, limit, asked),
-        query=asked,
-    )
+    return run_sql(settings, query, asked, lambda: _build_app(settings), limit)
 
 
-def _build_fallback(settings: "Settings", limit: int | None, asked: "Query") -> "Fallback":
-    def run_there(query: str, tables: Mapping[str, str]) -> "QueryResult":
-        from headwater.lake.sql.arrow_start import find_pandas
+def _build_app(settings: "Settings") -> "App":
+    from headwater.lake.sql.arrow_start import find_pandas
 
-        find_pandas()
-        from headwater.app.application import App
-        from headwater.lake.sql.spark import run_on_spark
+    find_pandas()
+    from headwater.app.application import App
 
-        # The session must outlive the reading of the rows: it ends with the process.
-        return run_on_spark(App(settings).spark, query, tables, limit, asked)
-
-    return run_there
+    # The session must outlive the reading of the rows: it ends with the process.
+    return App(settings)
 
 
 def _is_hidden(column: str, query: str) -> bool:

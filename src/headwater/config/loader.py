@@ -80,7 +80,28 @@ def parse_settings(
 
     `installed` says whether an extra is installed.
     """
-    document = parse_yaml(text)
+    return _check(parse_yaml(text), path, environ, overrides, lake_name, installed)
+
+
+def build_settings(
+    data: Mapping[str, object], name: str, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Check a configuration given as plain data; errors call it `name`. Paths are relative to this folder.
+
+    Raises as `load_settings`.
+    """
+    environ = read_environment() if environ is None else environ
+    return _check(YamlDocument(dict(data)), Path(name), environ)
+
+
+def _check(
+    document: YamlDocument,
+    path: Path,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    lake_name: str = "",
+    installed: Callable[[str], bool] = is_installed,
+) -> Settings:
     file, problems = _take_secrets(document.data, ())
     lake, unclear = choose_lake(file, lake_name)
     outside = [*parse_environment(environ), *parse_assignments(overrides)]

@@ -61,6 +61,26 @@ def configure_logging(verbose: bool, json: bool, quiet: bool = False) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
+def pass_logs_on() -> None:
+    """Pass log lines to the loggers `headwater.*` of stdlib logging, whose owner is the calling program.
+
+    Unless structlog is configured already. Without any configuration, Python prints warnings only.
+    """
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.format_exc_info,
+            _redact_event,
+            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+
+
 def _is_from_known_logger(record: logging.LogRecord) -> bool:
     # py4j logs each request to a JVM that has ended by the root logger, with a traceback. The run reports it.
     return not (record.name == "root" and record.module in {"clientserver", "java_gateway"})

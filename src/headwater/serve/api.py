@@ -13,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater import __version__
 from headwater.config.search.keys import ApiKey
 from headwater.config.search.serving import ServeConfig
 from headwater.errors import HeadwaterError
@@ -36,6 +35,7 @@ from headwater.serve.routes import operations, page, recommend, reference, searc
 from headwater.serve.schemas import ProblemBody
 from headwater.serve.search_pool import SearchPool
 from headwater.serve.service import Service
+from headwater.version import __version__
 
 _PROBLEM = {
     "model": ProblemBody,

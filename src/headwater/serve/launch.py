@@ -31,6 +31,7 @@ from headwater.config.search.keys import API_KEYS_VARIABLE, parse_api_keys
 from headwater.config.settings import Settings
 from headwater.errors import HeadwaterError, PlatformError, UsageError
 from headwater.rag.language_models import build_language_model
+from headwater.rag.language_models.protocol import LanguageModel
 from headwater.rag.prompts import load_prompt
 from headwater.rag.recommender import AnswerRules
 from headwater.serve.api import build_api, build_service
@@ -59,20 +60,30 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
     """Build the API of a lake, which closes `search` when it ends. Raises `ConfigError` for bad keys."""
     config = find_search(settings)
     keys = parse_api_keys(environ.get(API_KEYS_VARIABLE, ""), needs_tenant=config.tenant is not None)
-    language = config.language_model
+    model, rules = build_answering(settings, environ)
     service = build_service(
         config.serve,
         search,
         lambda: read_pipeline_state(settings),
-        model=build_language_model(language, environ, load_prompt(config.answer)),
+        model=model,
         keys=keys,
-        rules=AnswerRules(
-            config.answer,
-            sorted(config.text, key=lambda name: -config.text[name]),
-            language.timeout if language else 0,
-        ),
+        rules=rules,
     )
     return build_api(service, search.refresh, search.close, search.learn_words)
+
+
+def build_answering(
+    settings: Settings, environ: Mapping[str, str]
+) -> tuple[LanguageModel | None, AnswerRules]:
+    """Build the language model, if there is one, and the rules of answers. Raises `HeadwaterError`."""
+    config = find_search(settings)
+    language = config.language_model
+    rules = AnswerRules(
+        config.answer,
+        sorted(config.text, key=lambda name: -config.text[name]),
+        language.timeout if language else 0,
+    )
+    return build_language_model(language, environ, load_prompt(config.answer)), rules
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -19,6 +19,7 @@ SHOWN = {
 }
 ELSEWHERE = {
     "serve.md": "tests/integration/serve/test_command.py",
+    "use-from-python.md": "tests/integration/docs/test_python_page.py",
     "vectors-and-blobs.md": "tests/spark/lake/queries/test_vectors_and_blobs_page.py",
     "write-to-a-table.md": "tests/integration/docs/test_shell_examples.py",
 }

@@ -8,6 +8,7 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headwater.cli.rendering import format_json
@@ -271,7 +272,8 @@ def test_only_tables_that_are_named_are_opened():
 
 
 def fall_back(sql: str, tables) -> QueryResult:
-    return QueryResult(("sql", "tables"), iter([{"sql": sql, "tables": dict(tables)}]), "spark")
+    rows: list[dict[str, object]] = [{"sql": sql, "tables": dict(tables)}]
+    return QueryResult(("sql", "tables"), iter(rows), "spark", lambda: pa.Table.from_pylist(rows))
 
 
 def test_fallback_runs_where_hudi_rs_cannot_read():

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headwater import __version__
 from headwater.app.backup.copying import CopyJob, FileCopier
 from headwater.app.backup.destination import BackupFolder
 from headwater.app.backup.locations import check_destination, find_unconfigured, open_location
@@ -34,6 +33,7 @@ from headwater.lake.table_copy.survey import (
 from headwater.lake.writers.writer_lease import Intent, Patience, WriterLease
 from headwater.observability.clock import SystemClock, WallClock
 from headwater.observability.crash_points import crash_point
+from headwater.version import __version__
 
 log = structlog.stdlib.get_logger(__name__)
 

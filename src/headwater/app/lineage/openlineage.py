@@ -29,7 +29,6 @@ from openlineage.client.transport.http import HttpConfig, HttpTransport, create_
 from openlineage.client.transport.transport import Transport
 from openlineage.client.uuid import generate_new_uuid, generate_static_uuid
 
-from headwater import __version__
 from headwater.app.components import BatchNote
 from headwater.app.lineage.commit_facts import CommitFacts
 from headwater.app.lineage.datasets import DatasetName
@@ -40,6 +39,7 @@ from headwater.config.table import TableConfig
 from headwater.errors import ConfigError
 from headwater.lake.transforms.sql.file import read_sql_file
 from headwater.observability.redaction import redact_text
+from headwater.version import __version__
 
 Event = RunEvent
 PRODUCER = f"urn:headwater:{__version__}"

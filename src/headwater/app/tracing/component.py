@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import structlog
 
-from headwater import __version__
 from headwater.app.components import Component
 from headwater.config.observability import TRACES_PATH, TracingConfig
 from headwater.config.settings import Settings
@@ -13,6 +12,7 @@ from headwater.observability.metrics import Metrics
 from headwater.observability.redaction import redact_text
 from headwater.observability.tracing.protocol import Tracer
 from headwater.observability.tracing.traces import Traces
+from headwater.version import __version__
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.app.since import parse_since
 from headwater.capture.quarantine_item import QuarantineLevel
 from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_json_lines, render_table, render_text
-from headwater.cli.since import parse_since
 from headwater.errors import UsageError
 from headwater.sources.kafka.ranges import find_offset
 

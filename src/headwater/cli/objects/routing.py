@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.app.since import parse_since
 from headwater.cli.invocation import JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
-from headwater.cli.since import parse_since
 
 if TYPE_CHECKING:
     from headwater.app.objects.routing import Routing, RoutingReport

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.app.since import spell_point
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_text
 from headwater.cli.signals import stop_on_signals
-from headwater.cli.since import spell_point
 from headwater.errors import LakeError, TableNotFoundError, TableUnsupportedError
 
 if TYPE_CHECKING:

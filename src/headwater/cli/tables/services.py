@@ -1,7 +1,7 @@
 """`headwater table NAME compact | cluster | clean | archive | savepoint | restore | rollback`."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -305,33 +305,19 @@ def rollback(
 def open_table(
     ctx: typer.Context, command: str = "", *, is_own_refused: bool = False, is_writing: bool = True
 ) -> "Iterator[ServiceTable]":
-    """Open the table with a session. Raises `HeadwaterError`; `TableBusyError` while a conflicting writer is
-    active.
-
-    `command` names this writer in its lease; default: the command's name. `is_own_refused`: reject
-    headwater's own tables.
-    """
+    """Open the table of this command. Parameters and errors as `open_service_table`."""
     from headwater.app import App
-    from headwater.app.services.writer_lease import hold_for_service
-    from headwater.lake.service_table import ServiceTable
+    from headwater.app.command import open_service_table
 
     named = NamedTable.of(ctx)
-    settings, address = named.load()
-    config = settings.tables.get(named.name)
-    if is_own_refused and config is None:
-        raise UsageError(
-            f"{named.name} is one of headwater's own tables: other tables depend on its rows",
-            hint=f"specify one of: {', '.join(settings.tables)}",
-        )
-    command = command or ctx.info_name or ""
-    with ExitStack() as stack:
-        held = hold_for_service(settings, command, [named.name]) if is_writing else nullcontext()
-        lease = stack.enter_context(held)
-        app = stack.enter_context(closing(App(settings)))
-        if lease is not None:
-            _ = app.spark
-            lease.add_process(app.find_jvm_process())
-        yield ServiceTable.of(app.spark, address, config) if config else ServiceTable(app.spark, address)
+    with open_service_table(
+        App(named.invocation.load_settings()),
+        named.name,
+        command or ctx.info_name or "",
+        is_own_refused=is_own_refused,
+        is_writing=is_writing,
+    ) as table:
+        yield table
 
 
 def render_candidates(found: "Candidates", what: str, *, as_json: bool) -> None:

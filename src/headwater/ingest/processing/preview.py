@@ -19,7 +19,7 @@ from headwater.ingest.processing.processor import BatchProcessor, explained_tran
 from headwater.ingest.reading.batch_read import BatchRead, read_batch
 from headwater.ingest.reading.failures import explained_read
 from headwater.ingest.record_source import RecordSource
-from headwater.lake.sql.spark import to_plain
+from headwater.lake.queries.spark import to_plain
 from headwater.lake.transforms.checking import SOURCE
 from headwater.sources.object_event import ObjectEvent
 from headwater.sources.object_store import ObjectRef, ObjectStoreConfig

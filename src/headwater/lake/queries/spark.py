@@ -1,12 +1,21 @@
 """Runs queries on Spark as DataFrames, for any table and location that Hudi can read."""
 
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from headwater.errors import LakeError
+from headwater.lake.failures import explain_lake_failure
 from headwater.lake.jvm import explained_lake, list_file_sizes, read_file
 from headwater.lake.queries.planning import plan_change_log, plan_scan
 from headwater.lake.queries.query import Query
+from headwater.lake.queries.rows import Row
 from headwater.lake.snapshot_reader import COMMIT_TIME
 from headwater.lake.table import Table
 
@@ -54,3 +63,41 @@ def read_change_log(table: Table, after: str, upto: str) -> DataFrame:
     log = table.read_change_log(after or "0", upto)
     images = (F.when(F.col(name) != "null", F.col(name)).alias(name) for name in ("before", "after"))
     return log.select("op", "ts_ms", *images)
+
+
+def iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
+    """Yield the rows of a frame of the tables at `paths` as plain values. Raises `LakeError`."""
+    try:
+        for row in frame.toLocalIterator():
+            yield {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
+    # PySpark converts times to datetimes, which are limited to the years 1 to 9999.
+    except (ValueError, OverflowError) as error:
+        raise LakeError(
+            f"a value cannot be shown: {error}",
+            hint="`cast(COLUMN as string)` shows a time outside the years 1 to 9999",
+        ) from error
+    # Spark executes lazily, only here.
+    except (PySparkException, Py4JError) as error:
+        raise explain_lake_failure(paths, error) from error
+
+
+def read_as_arrow(frame: DataFrame, paths: str) -> pa.Table:
+    """Read the rows of a frame of the tables at `paths` into memory. Raises `LakeError`.
+
+    Row by row, since PySpark 3.5 has no public way to collect Arrow batches.
+    """
+    return pa.Table.from_pylist(list(iter_rows(frame, paths)), schema=to_arrow_schema(frame.schema))
+
+
+def to_plain(value: object) -> object:
+    """Convert a value to the types that `QueryResult` promises."""
+    if isinstance(value, datetime):
+        # PySpark returns naive times in the local zone.
+        return value.astimezone(timezone.utc)
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, list):
+        return [to_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: to_plain(item) for key, item in value.items()}
+    return value

@@ -27,11 +27,14 @@ class QueryResult:
 
     Values are Python's own: str, int, float, bool, None, Decimal, bytes, date, datetime (aware, UTC, if the
     column has a zone), list, dict.
+
+    `read_arrow` reads the rows as an Arrow table instead.
     """
 
     columns: tuple[str, ...]
     rows: Iterator[Row]
     engine: Engine
+    read_arrow: Callable[[], pa.Table]
 
 
 NEWEST = Query.snapshot()
@@ -57,8 +60,10 @@ def run_query(
     """
     statement = parse_statement(sql)
     if statement.kind == "show_tables":
-        rows: Iterable[Row] = ({"table": name, "path": path} for name, path in tables.items())
-        return QueryResult(("table", "path"), iter(rows), "hudi-rs+datafusion")
+        rows: list[Row] = [{"table": name, "path": path} for name, path in tables.items()]
+        return QueryResult(
+            ("table", "path"), iter(rows), "hudi-rs+datafusion", lambda: pa.Table.from_pylist(rows)
+        )
     named = {table: resolve_table(table, tables) for table in statement.tables}
     try:
         if statement.spark_function:
@@ -127,8 +132,13 @@ class _Execution:
         # Fetch the first batch now, so that planning and open errors are raised by this call.
         first = next(batches)
         columns = number_duplicates(first.schema.names)
-        rows = (row for batch in chain((first,), batches) for row in iter_rows(batch, columns))
-        return QueryResult(columns, rows, "hudi-rs+datafusion")
+        every = chain((first,), batches)
+        return QueryResult(
+            columns,
+            (row for batch in every for row in iter_rows(batch, columns)),
+            "hudi-rs+datafusion",
+            lambda: pa.Table.from_batches(every, first.schema).rename_columns(list(columns)),
+        )
 
     def _open(self, name: str, path: str) -> HudiDataset:
         reader = SnapshotReader(path, self._storage_options)

@@ -1,18 +1,17 @@
 """Runs the same SQL on Spark, for tables and locations that hudi-rs cannot read."""
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from collections.abc import Mapping
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake.failures import explain_lake_failure
 from headwater.lake.properties import TableProperties
 from headwater.lake.queries.query import Query
-from headwater.lake.queries.rows import Row, number_duplicates
-from headwater.lake.queries.spark import read_on_spark
+from headwater.lake.queries.rows import number_duplicates
+from headwater.lake.queries.spark import iter_rows, read_as_arrow, read_on_spark
 from headwater.lake.snapshot_reader import is_by_time
 from headwater.lake.sql.engine import NEWEST, QueryResult
 from headwater.lake.timeline.jvm import load_timeline
@@ -37,26 +36,12 @@ def run_on_spark(
         limited = frame if limit is None else frame.limit(limit)
         columns = number_duplicates(frame.columns)
         paths = ", ".join(tables.values())
-        return QueryResult(columns, _iter_rows(limited.toDF(*columns), paths), "spark")
+        renamed = limited.toDF(*columns)
+        return QueryResult(columns, iter_rows(renamed, paths), "spark", lambda: read_as_arrow(renamed, paths))
     except (AnalysisException, ParseException) as error:
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
-
-
-def _iter_rows(frame: DataFrame, paths: str) -> Iterator[Row]:
-    try:
-        for row in frame.toLocalIterator():
-            yield {name: to_plain(value) for name, value in row.asDict(recursive=True).items()}
-    # PySpark converts times to datetimes, which are limited to the years 1 to 9999.
-    except (ValueError, OverflowError) as error:
-        raise LakeError(
-            f"a value cannot be shown: {error}",
-            hint="`cast(COLUMN as string)` shows a time outside the years 1 to 9999",
-        ) from error
-    # Spark executes lazily, only here.
-    except (PySparkException, Py4JError) as error:
-        raise explain_lake_failure(paths, error) from error
 
 
 def _check_filters_work(spark: SparkSession, path: str) -> None:
@@ -68,17 +53,3 @@ def _check_filters_work(spark: SparkSession, path: str) -> None:
             hint="without --cdc and --read-optimized, it is read without Spark; or partition a table by a "
             "column that a transform computes: docs/how-to/write-to-a-table.md",
         )
-
-
-def to_plain(value: object) -> object:
-    """Convert a value to the types that `QueryResult` promises."""
-    if isinstance(value, datetime):
-        # PySpark returns naive times in the local zone.
-        return value.astimezone(timezone.utc)
-    if isinstance(value, bytearray):
-        return bytes(value)
-    if isinstance(value, list):
-        return [to_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: to_plain(item) for key, item in value.items()}
-    return value

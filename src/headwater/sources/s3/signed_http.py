@@ -15,7 +15,7 @@ import pycurl
 from botocore.exceptions import HTTPClientError, NoCredentialsError
 from botocore.httpsession import get_cert_path
 
-from headwater import __version__
+from headwater.version import __version__
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from headwater.app.since import parse_since
 from headwater.cli.main import app
-from headwater.cli.since import parse_since
 from headwater.errors import UsageError
 from tests.fixtures.lakes import FIXTURE_LAKE, write_config
 
