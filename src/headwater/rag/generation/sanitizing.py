@@ -101,7 +101,7 @@ def _remove(text: str, limit: int, mark: str) -> str:
     # Removed parts may be long, but the input that is processed is bounded.
     text = remove_hidden(text[: limit * 8])
     for _ in range(_ROUNDS):
-        stripped = remove_hidden(_strip_tags(text, mark))
+        stripped = remove_hidden(strip_tags(text, mark))
         if stripped == text:
             break
         text = stripped
@@ -145,12 +145,14 @@ def _choose_break(match: re.Match[str]) -> str:
 
 
 class _Words(HTMLParser):
-    """Keeps the text between tags; drops scripts, styles and comments. `mark` replaces unusual tags."""
+    """Keeps the text between tags; drops scripts, styles and comments. `mark` replaces unusual tags, `inline`
+    those within a word."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, inline: str) -> None:
         super().__init__(convert_charrefs=True)
         self.words: list[str] = []
         self._mark = mark
+        self._inline = inline
         self._skipped = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -168,14 +170,18 @@ class _Words(HTMLParser):
 
     def _choose_space(self, tag: str) -> str:
         if tag in _INLINE_TAGS or self._mark == " ":
-            return " "
+            return self._inline
         return "\n" if tag in _BLOCK_TAGS else f" {self._mark} "
 
 
-def _strip_tags(text: str, mark: str) -> str:
+def strip_tags(text: str, mark: str, inline: str = " ") -> str:
+    """Return the text between HTML tags, with decoded entities and a line for each block.
+
+    Scripts, styles and comments are dropped. `mark` replaces unusual tags, `inline` those within a word.
+    """
     if "<" not in text:
         return html.unescape(text)
-    parser = _Words(mark)
+    parser = _Words(mark, inline)
     parser.feed(text)
     parser.close()
     return "".join(parser.words)
