@@ -1,11 +1,13 @@
 """The indexed table, its text, the embedding model and the vector store."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
 from headwater.config.search.answer import AnswerConfig
+from headwater.config.search.page import PageConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError
@@ -167,4 +169,36 @@ class SearchConfig(Section):
         None, description="The language model that words answers."
     )
     answer: AnswerConfig = Field(AnswerConfig(), description="The wording of answers.")
+    page: PageConfig = Field(PageConfig(), description="The look of products on the page.")
     serve: ServeConfig = Field(ServeConfig(), description="The HTTP API.")
+
+    @property
+    def text_columns(self) -> list[str]:
+        """Return the columns of `text` by descending weight; equal weights in the given order."""
+        return sorted(self.text, key=lambda name: -self.text[name])
+
+    @model_validator(mode="after")
+    def _check_page(self) -> "SearchConfig":
+        problems = [*self._iter_column_problems(), *self._iter_example_problems()]
+        if problems:
+            raise SectionError([(("page", key), text) for key, text in problems])
+        return self
+
+    def _iter_column_problems(self) -> Iterator[tuple[str, str]]:
+        """Yield the columns of the page that the index does not have."""
+        title, *_ = self.text_columns
+        for key, name in self.page.iter_columns():
+            if (key, name) == ("title", title):
+                continue
+            if self.fields:
+                if not any(f"{name}.".startswith(f"{field}.") for field in self.fields):
+                    yield key, f"{name!r} is not one of `search.fields`; add it there"
+            elif name in self.text:
+                yield key, f"{name!r} is a column of `search.text`; list it in `search.fields`, too"
+
+    def _iter_example_problems(self) -> Iterator[tuple[str, str]]:
+        allowed = self.serve.max_query_characters
+        for example in self.page.examples:
+            if not 1 <= len(example.strip()) <= allowed:
+                text = f"{example[:40]!r}: a question has 1 to {allowed} characters"
+                yield "examples", text
