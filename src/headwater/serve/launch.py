@@ -68,9 +68,10 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
         keys=keys,
         rules=AnswerRules(
             config.answer,
-            sorted(config.text, key=lambda name: -config.text[name]),
+            [*([config.page.title] if config.page.title else []), *config.text_columns],
             language.timeout if language else 0,
         ),
+        page=config.page,
     )
     return build_api(service, search.refresh, search.close, search.learn_words)
 
