@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater import __version__
 from headwater.config.search.keys import ApiKey
@@ -23,6 +22,7 @@ from headwater.rag.language_models.protocol import LanguageModel
 from headwater.rag.recommender import AnswerRules, Recommender
 from headwater.rag.searcher import Searcher
 from headwater.serve.access import Access
+from headwater.serve.allowed_hosts import AllowedHosts
 from headwater.serve.background import LEARN_SECONDS, refresh_for_ever, sample_for_ever
 from headwater.serve.cards import CardRules
 from headwater.serve.frame import REQUEST_ID, Frame, build_policy
@@ -133,8 +133,7 @@ def _list_steps(
 def _add_middleware(api: FastAPI, service: Service) -> None:
     # The middleware added last is the outermost.
     if service.config.allowed_hosts:
-        hosts = list(service.config.allowed_hosts)
-        api.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+        api.add_middleware(AllowedHosts, metrics=service.metrics, hosts=service.config.allowed_hosts)
     policy = build_policy(has_images=service.cards.page.image is not None)
     limit = service.config.max_body_bytes
     api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=limit, policy=policy)
