@@ -1,6 +1,6 @@
 """The indexed table, its text, the embedding model and the vector store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +15,11 @@ from headwater.config.section import Duration, FieldNames, Section, SectionError
 _SERVERS = ("qdrant", "pgvector")
 _POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 _MAX_SCHEMA_CHARACTERS = 63
+
+
+def order_by_weight(columns: Mapping[str, float]) -> list[str]:
+    """Return the columns by descending weight; equal weights in the given order."""
+    return sorted(columns, key=lambda name: -columns[name])
 
 
 def _weigh_names(value: object) -> object:
@@ -174,8 +179,8 @@ class SearchConfig(Section):
 
     @property
     def text_columns(self) -> list[str]:
-        """Return the columns of `text` by descending weight; equal weights in the given order."""
-        return sorted(self.text, key=lambda name: -self.text[name])
+        """Return the columns of `text`, the most important first."""
+        return order_by_weight(self.text)
 
     @model_validator(mode="after")
     def _check_page(self) -> "SearchConfig":

@@ -1,6 +1,7 @@
 // The question in the address: query, filters and order, for reload, back, forward and sharing.
 
 const CONTROL = /^(eq|in|gte|lte)\../;
+let known = location.search;
 
 export function readAddress() {
   const parts = new URLSearchParams(location.search);
@@ -16,6 +17,18 @@ export function readAddress() {
 export function writeAddress({ query = "", like = "", sort = "", controls = [] }, title = "") {
   const parts = new URLSearchParams(controls);
   for (const [name, value] of Object.entries({ sort, like, q: query })) if (value) parts.set(name, value);
-  const search = parts.size ? `?${parts}` : "";
-  if (search !== location.search) history.pushState({ title }, "", location.pathname + search);
+  const text = parts.toString();
+  const search = text && `?${text}`;
+  if (search === location.search) return;
+  history.pushState({ title }, "", location.pathname + search);
+  known = location.search;
+}
+
+// Back and forward; a step to an anchor of the same question is neither.
+export function onReturn(callback) {
+  window.addEventListener("popstate", () => {
+    if (location.search === known) return;
+    known = location.search;
+    callback();
+  });
 }

@@ -1,6 +1,6 @@
 // The first tab: a question, its answer, and below it the matching products.
 
-import { readAddress, writeAddress } from "./address.js";
+import { onReturn, readAddress, writeAddress } from "./address.js";
 import { beginAnswer, readAnswer } from "./answer.js";
 import { ApiProblem, getJson, keepKey, postJson } from "./client.js";
 import { byId, make, makeButton, show } from "./dom.js";
@@ -28,7 +28,7 @@ export async function startSearch() {
     order = readOrder();
     writeAddress({ ...readAddress(), sort: order }, history.state?.title);
   });
-  window.addEventListener("popstate", restore);
+  onReturn(restore);
   const isLoaded = await loadSetup();
   if (isLoaded && !current) restore();
 }

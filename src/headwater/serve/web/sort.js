@@ -34,6 +34,7 @@ function addBoth(orders, key, name, [ascending, descending], read) {
 function nameDirections(values) {
   if (!values.length) return null;
   if (values.every((value) => typeof value === "number")) return ["lowest first", "highest first"];
+  if (values.every((value) => typeof value === "boolean")) return ["no first", "yes first"];
   if (values.every((value) => DATE.test(value))) return ["oldest first", "newest first"];
   return ["A to Z", "Z to A"];
 }
@@ -41,6 +42,6 @@ function nameDirections(values) {
 // Products without a value are last in both directions; equal ones keep their relevance.
 function compare(one, other, sign) {
   if (!isValue(one) || !isValue(other)) return isValue(other) - isValue(one);
-  const difference = typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));
+  const difference = typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other), undefined, { numeric: true });
   return sign * difference;
 }
