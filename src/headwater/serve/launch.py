@@ -68,7 +68,7 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
         keys=keys,
         rules=AnswerRules(
             config.answer,
-            [*([config.page.title] if config.page.title else []), *config.text_columns],
+            config.title_columns,
             language.timeout if language else 0,
         ),
         page=config.page,

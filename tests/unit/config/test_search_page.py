@@ -36,6 +36,11 @@ def test_columns_are_named_with_their_keys():
     ]
 
 
+def test_the_title_of_the_page_is_that_of_answers():
+    assert build({}).title_columns == ["title", "description"]
+    assert build({"title": "name"}).title_columns == ["name", "title", "description"]
+
+
 def test_a_question_may_have_commas():
     assert build({"examples": "a mug, steel"}).page.examples == ("a mug, steel",)
 

@@ -178,9 +178,9 @@ class SearchConfig(Section):
     serve: ServeConfig = Field(ServeConfig(), description="The HTTP API.")
 
     @property
-    def text_columns(self) -> list[str]:
-        """Return the columns of `text`, the most important first."""
-        return order_by_weight(self.text)
+    def title_columns(self) -> list[str]:
+        """Return the columns with the name of a row: the first that a row has, on the page and in answers."""
+        return [*((self.page.title,) if self.page.title else ()), *order_by_weight(self.text)]
 
     @model_validator(mode="after")
     def _check_page(self) -> "SearchConfig":
@@ -191,7 +191,7 @@ class SearchConfig(Section):
 
     def _iter_column_problems(self) -> Iterator[tuple[str, str]]:
         """Yield the columns of the page that the index does not have."""
-        title, *_ = self.text_columns
+        title, *_ = order_by_weight(self.text)
         for key, name in self.page.iter_columns():
             if (key, name) == ("title", title):
                 continue
