@@ -79,6 +79,7 @@ _ROLE_MARK = re.compile(
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
 _MARKUP = re.compile(r"```|~~~|[`*_~]{2,}|^\s{0,3}(?:#{1,6}|>+)\s+", re.MULTILINE)
 _ANGLES = re.compile(r"[<>]+")
+_MARKED_SECTION = re.compile(r"<!\[+")
 _SPACE = re.compile(r"\s+")
 _SPACE_IN_LINE = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
@@ -182,6 +183,7 @@ def strip_tags(text: str, mark: str, inline: str = " ") -> str:
     if "<" not in text:
         return html.unescape(text)
     parser = _Words(mark, inline)
-    parser.feed(text)
+    # For a marked section of an unknown kind, such as `<![foo[`, Python's parser raises AssertionError.
+    parser.feed(_MARKED_SECTION.sub("<!", text))
     parser.close()
     return "".join(parser.words)
