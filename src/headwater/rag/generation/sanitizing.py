@@ -66,16 +66,21 @@ _ICON = re.compile(
 _ROUNDS = 4
 """Entities may hide tags that hide entities; deeper nesting is dropped with its markup."""
 
-_MARKDOWN_IMAGE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_MARKDOWN_LINK = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+# Repetitions have a limit, or exclude what they begin with: otherwise the time grows with the square of the
+# text, and a seller's 20,000 brackets keep the server busy for seconds.
+_TARGET = r"(?:\([^)]{0,2000}\)|\[[^\]]{0,2000}\])"
+_MARKDOWN_IMAGE = re.compile(r"!\[([^\[\]]*)\]" + _TARGET)
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]*)\]" + _TARGET)
 _LINK = re.compile(
     r"(?i)\b(?:[a-z][a-z0-9+.-]{1,20}://|javascript:|data:|mailto:|www\.)\S+"
-    r"|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|net|org|io|example|ru|cn|info|biz|shop|xyz|top|test)(?:/\S*)?\b"
+    r"|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}"
+    r"\.(?:com|net|org|io|example|ru|cn|info|biz|shop|xyz|top|test)(?:/\S*)?\b"
 )
 _ROLE_MARK = re.compile(
     r"(?i)<\|[^|>]{0,40}\|>|\[/?(?:inst|sys|system|user|assistant)\]|<</?[^<>]{0,60}>>"
-    r"|(?:^|(?<=[\n.!?]))\s*(?:#{1,6}\s*)?(?:system|assistant|developer|user|human|instructions?)\s*:"
+    r"|(?:^|(?<=[\n.!?]))\s{0,9}(?:#{1,6}\s{0,9})?(?:system|assistant|developer|user|human|instructions?)\s*:"
 )
+_WIDE_SPACE = re.compile(r"[^\S\n]{9,}")
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
 _MARKUP = re.compile(r"```|~~~|[`*_~]{2,}|^\s{0,3}(?:#{1,6}|>+)\s+", re.MULTILINE)
 _ANGLES = re.compile(r"[<>]+")
@@ -107,7 +112,7 @@ def _remove(text: str, limit: int, mark: str) -> str:
             break
         text = stripped
     kept = r"\1" if mark == " " else rf" {mark} \1"
-    text = _MARKDOWN_LINK.sub(kept, _MARKDOWN_IMAGE.sub(kept, text))
+    text = _WIDE_SPACE.sub(" ", _MARKDOWN_LINK.sub(kept, _MARKDOWN_IMAGE.sub(kept, text)))
     # A marked role stays readable: its sentence is an order.
     text = _ROLE_MARK.sub(" " if mark == " " else rf" {mark} \g<0>", text)
     for pattern in (_LINK, _LONG_TOKEN, _MARKUP, _ANGLES):
@@ -183,6 +188,9 @@ def strip_tags(text: str, mark: str, inline: str = " ") -> str:
     if "<" not in text:
         return html.unescape(text)
     parser = _Words(mark, inline)
+    # No tag ends in the rest, where the parser would search for the end of each.
+    end = text.rfind(">") + 1
+    text = text[:end] + text[end:].replace("<", "&lt;")
     # For a marked section of an unknown kind, such as `<![foo[`, Python's parser raises AssertionError.
     parser.feed(_MARKED_SECTION.sub("<!", text))
     parser.close()
