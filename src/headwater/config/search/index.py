@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
 from headwater.config.search.answer import AnswerConfig
-from headwater.config.search.page import PageConfig
+from headwater.config.search.page import MAX_EXAMPLES, PageConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError
@@ -202,8 +202,10 @@ class SearchConfig(Section):
                 yield key, f"{name!r} is a column of `search.text`; list it in `search.fields`, too"
 
     def _iter_example_problems(self) -> Iterator[tuple[str, str]]:
-        allowed = self.serve.max_query_characters
-        for example in self.page.examples:
+        examples, allowed = self.page.examples, self.serve.max_query_characters
+        if len(examples) > MAX_EXAMPLES:
+            yield "examples", f"{len(examples)} questions; the limit is {MAX_EXAMPLES}"
+        for example in examples:
             if not 1 <= len(example.strip()) <= allowed:
                 text = f"{example[:40]!r}: a question has 1 to {allowed} characters"
                 yield "examples", text

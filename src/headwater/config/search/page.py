@@ -1,16 +1,12 @@
 """The look of products on the page."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
 from pydantic import Field
 
 from headwater.config.section import FieldNames, Patterns, Section
 
-_MAX_EXAMPLES = 12
-
-# A question may contain commas, so a single one is not split at them.
-Examples = Annotated[Patterns, Field(max_length=_MAX_EXAMPLES)]
+MAX_EXAMPLES = 12
 
 
 class PageConfig(Section):
@@ -47,7 +43,8 @@ class PageConfig(Section):
     sort: FieldNames = Field(
         (), description="Columns by which visitors can sort, in addition to relevance and price."
     )
-    examples: Examples = Field((), description="Questions that the empty page offers.")
+    # A question may contain commas, so a single one is not split at them.
+    examples: Patterns = Field((), description="Questions that the empty page offers, at most 12.")
 
     def iter_columns(self) -> Iterator[tuple[str, str]]:
         """Yield each named column, with the key that names it."""
