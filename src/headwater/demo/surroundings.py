@@ -41,6 +41,10 @@ search:                      # the shelf, for visitors: `headwater serve`
   table: shelf
   id: product_id
   text: {{title: 3, description: 1}}
+  page:                      # what http://127.0.0.1:8080/ shows of a product
+    facts: [category, stock]
+    sort: [stock]
+    examples: [grind coffee beans by hand, green tea under 40, a warm light for the living room]
   serve: {{sync_interval: 0.5}}
 """
 _CLICK_SCHEMA = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 
+from headwater.config.search.index import order_by_weight
 from headwater.rag.field_value import FieldValue
 
 TEXT_VERSION = "1"
@@ -27,8 +28,8 @@ class DocumentRules:
 
     @property
     def text_columns(self) -> list[str]:
-        """Return the columns by descending weight; equal weights in the given order."""
-        return sorted(self.text, key=lambda name: -self.text[name])
+        """Return the columns, the most important first."""
+        return order_by_weight(self.text)
 
 
 @dataclass(frozen=True, slots=True)

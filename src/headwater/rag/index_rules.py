@@ -59,6 +59,7 @@ class IndexRules:
             *(("search.fields", name) for name in search.fields),
             *(("search.id", name) for name in (search.id,) if name),
             *(("search.tenant", name) for name in (search.tenant,) if name),
+            *((f"search.page.{key}", name) for key, name in search.page.iter_columns()),
         ]
         missing = [
             f"{key}: no column {name!r}"

@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.config.search.keys import ApiKey
+from headwater.config.search.page import PageConfig
 from headwater.config.search.serving import ServeConfig
 from headwater.errors import HeadwaterError
 from headwater.observability.metrics import Metrics
@@ -21,8 +21,10 @@ from headwater.rag.language_models.protocol import LanguageModel
 from headwater.rag.recommender import AnswerRules, Recommender
 from headwater.rag.searcher import Searcher
 from headwater.serve.access import Access
+from headwater.serve.allowed_hosts import AllowedHosts
 from headwater.serve.background import LEARN_SECONDS, refresh_for_ever, sample_for_ever
-from headwater.serve.frame import REQUEST_ID, Frame
+from headwater.serve.cards import CardRules
+from headwater.serve.frame import REQUEST_ID, Frame, build_policy
 from headwater.serve.pipeline_state import PipelineState, ReadState
 from headwater.serve.problems import (
     PROBLEM_TYPE,
@@ -53,9 +55,11 @@ def build_service(
     model: LanguageModel | None = None,
     keys: Sequence[ApiKey] = (),
     rules: AnswerRules | None = None,
+    page: PageConfig | None = None,
 ) -> Service:
     """Build the state that the routes share, with metrics in a separate registry."""
     pool = SearchPool(config.concurrency, config.timeout)
+    rules = rules or AnswerRules()
     recommender = Recommender(
         lambda query: pool.run(searcher.search, query),
         model,
@@ -69,6 +73,7 @@ def build_service(
         access=Access(keys, config.requests_per_minute),
         metrics=Metrics(CollectorRegistry()),
         pipeline=PipelineState(read_state),
+        cards=CardRules(page or PageConfig(), rules.title_fields, rules.config.currency),
     )
 
 
@@ -128,9 +133,10 @@ def _list_steps(
 def _add_middleware(api: FastAPI, service: Service) -> None:
     # The middleware added last is the outermost.
     if service.config.allowed_hosts:
-        hosts = list(service.config.allowed_hosts)
-        api.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=service.config.max_body_bytes)
+        api.add_middleware(AllowedHosts, metrics=service.metrics, hosts=service.config.allowed_hosts)
+    policy = build_policy(has_images=service.cards.page.image is not None)
+    limit = service.config.max_body_bytes
+    api.add_middleware(Frame, metrics=service.metrics, max_body_bytes=limit, policy=policy)
     if service.config.cors_origins:
         api.add_middleware(
             CORSMiddleware,

@@ -17,13 +17,8 @@ from headwater.serve.problems import RequestError
 REQUEST_ID = "X-Request-Id"
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-)
 _HEADERS: Mapping[str, str] = MappingProxyType(
     {
-        "Content-Security-Policy": PAGE_POLICY,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
@@ -33,13 +28,23 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 log = structlog.stdlib.get_logger(__name__)
 
 
+def build_policy(*, has_images: bool) -> str:
+    """Return the content security policy of the page. Images of products come from any `https` host."""
+    images = "'self' https:" if has_images else "'self'"
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src {images}; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    )
+
+
 class Frame:
     """Plain ASGI: a streaming response passes through part by part."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, max_body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, max_body_bytes: int, policy: str) -> None:
         self._app = app
         self._metrics = metrics
         self._max_body_bytes = max_body_bytes
+        self._headers = {"Content-Security-Policy": policy, **_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; pass anything except HTTP through."""
@@ -49,7 +54,7 @@ class Frame:
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        reply = _Reply(send, request_id)
+        reply = _Reply(send, request_id, self._headers)
         started = time.perf_counter()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
@@ -118,9 +123,10 @@ class Frame:
 class _Reply:
     """`send` with our headers; `status` is 0 until the response has begun."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, headers: Mapping[str, str]) -> None:
         self._send = send
         self._request_id = request_id
+        self._headers = headers
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -128,7 +134,7 @@ class _Reply:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers[REQUEST_ID] = self._request_id
-            for name, value in _HEADERS.items():
+            for name, value in self._headers.items():
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store")
         await self._send(message)

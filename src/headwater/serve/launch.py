@@ -68,6 +68,7 @@ def build_lake_api(settings: Settings, environ: Mapping[str, str], search: LiveS
         model=model,
         keys=keys,
         rules=rules,
+        page=config.page,
     )
     return build_api(service, search.refresh, search.close, search.learn_words)
 
@@ -80,7 +81,7 @@ def build_answering(
     language = config.language_model
     rules = AnswerRules(
         config.answer,
-        sorted(config.text, key=lambda name: -config.text[name]),
+        config.title_columns,
         language.timeout if language else 0,
     )
     return build_language_model(language, environ, load_prompt(config.answer)), rules

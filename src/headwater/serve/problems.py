@@ -16,6 +16,7 @@ RETRY_SECONDS = 2
 _TITLES: Mapping[str, tuple[int, str]] = {
     "bad_json": (400, "The request body is not valid JSON."),
     "not_utf8": (400, "The request body is not valid UTF-8."),
+    "host_not_allowed": (400, "The server does not answer requests for this host name."),
     "key_missing": (401, "An API key is required: `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
     "key_wrong": (401, "The API key is invalid."),
     "forbidden": (403, "The API key does not permit this request."),

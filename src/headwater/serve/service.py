@@ -11,6 +11,7 @@ from headwater.rag.recommender import Recommender
 from headwater.rag.retrieval.query import FoundRow, SearchResult
 from headwater.rag.searcher import Searcher
 from headwater.serve.access import Access, Caller
+from headwater.serve.cards import CardRules
 from headwater.serve.pipeline_state import PipelineState
 from headwater.serve.schemas import Stamp
 from headwater.serve.search_pool import SearchPool
@@ -42,6 +43,7 @@ class Service:
     access: Access
     metrics: Metrics
     pipeline: PipelineState
+    cards: CardRules = field(default_factory=CardRules)
     now: Callable[[], datetime] = read_clock
     history: deque[LagSample] = field(default_factory=lambda: deque(maxlen=HISTORY_SAMPLES))
 

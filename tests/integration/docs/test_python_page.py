@@ -1,4 +1,4 @@
-"""The python of docs/how-to/use-from-python.md is one program, which runs as it stands in a process of its own."""
+"""The python of docs/how-to/use-from-python.md is one program, which runs in a process of its own."""
 
 import json
 import re

@@ -24,7 +24,11 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```$", HOW_TO, re.DOTALL | re.MULTILIN
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     lake = ServedLake(tmp_path_factory.mktemp("lake"))
-    lake.configure(language_model={"type": "scripted"})
+    lake.configure(
+        language_model={"type": "scripted"},
+        answer={"currency": "EUR"},
+        page={"facts": ["color"], "examples": ["a mug"]},
+    )
     lake.fill()
     with run_serve(lake.config) as found:
         yield found
@@ -50,6 +54,14 @@ def test_an_answer_is_worded_and_streamed(address):
     events = parse_events(answer.text)
     assert events[-1][1]["mode"] == "llm"
     assert "SwimPro X1" in events[-1][1]["message"]
+
+
+def test_the_page_shows_the_configured_columns(address):
+    assert httpx.get(f"{address}/page/setup").json()["examples"] == ["a mug"]
+    cards = {card["id"]: card for card in httpx.post(f"{address}/page/search", json=SWIM).json()["cards"]}
+    shown = {key: cards["p1"][key] for key in ("title", "price", "currency", "facts")}
+    facts = [{"name": "color", "value": "black"}]
+    assert shown == {"title": "SwimPro X1", "price": 49.9, "currency": "EUR", "facts": facts}
 
 
 def test_there_are_examples():

@@ -10,7 +10,7 @@ import pytest
 from headwater.rag.language_models.scripted import ScriptedLanguageModel
 from tests.fixtures.search.api import build_shop_api, make_key, run_server
 from tests.fixtures.search.attacks import ATTACKS
-from tests.fixtures.search.browser import Browser, run_browser
+from tests.fixtures.search.browser import CONTRAST, Browser
 from tests.fixtures.search.shop import ITEMS, Item, ShopSearcher
 
 STATE: dict[str, Any] = {
@@ -24,13 +24,12 @@ STATE: dict[str, Any] = {
     "last_commits": [{"completed": "20261121120000000", "table": "products", "action": "commit"}],
 }
 CARDS = "[...document.querySelectorAll('.card')]"
-ANSWERED = "!document.getElementById('answer-mode').hidden"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with run_browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+# Both requests of a question are finished.
+ANSWERED = (
+    "!document.getElementById('answer-mode').hidden && "
+    "!document.getElementById('ask-button').hasAttribute('aria-busy')"
+)
+pytestmark = pytest.mark.usefixtures("without_complaints")
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +42,6 @@ def address(browser: Browser) -> Iterator[str]:
     shop = ShopSearcher([*ITEMS, *evil, *titled])
     with run_server(build_shop_api(shop, model=ScriptedLanguageModel(), read_state=lambda: STATE)) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def without_complaints(browser: Browser) -> Iterator[None]:
-    """No script failed and nothing was stopped by the page's policy."""
-    browser.problems.clear()
-    yield
-    browser.run("1")
-    assert browser.problems == []
 
 
 def ask_by_keyboard(browser: Browser, query: str) -> None:
@@ -70,16 +60,13 @@ def test_a_question_is_asked_and_answered_by_keyboard(browser, address):
     text = browser.run("document.getElementById('answer').innerText")
     assert "SwimPro X1 (price 49.9): Bone conduction headphones for swimming." in text
     assert "checked against the rows" in text
-    assert browser.run(f"{CARDS}.length") == 5
+    assert browser.run(f"{CARDS}.length") == 12
     card = browser.run(f"{CARDS}.find((card) => card.dataset.id === 'p1').innerText")
     assert "49.90" in card
     marked = browser.run(
         "[...document.querySelectorAll('.card[data-id=p1] mark')].map((mark) => mark.textContent)"
     )
     assert {"headphones", "swimming"} <= set(marked)
-    stamp = browser.run("document.getElementById('results-stamp').textContent")
-    assert "as of" in stamp
-    assert "lag" in stamp
     # Reloading the address asks again.
     assert "q=bone" in browser.run("location.href")
 
@@ -95,7 +82,9 @@ def test_screen_reader_gets_names_and_the_answer(browser, address):
         ("searchbox", "What are you looking for?"),
         ("button", "Ask"),
         ("heading", "Answer"),
-        ("heading", "Products"),
+        ("heading", "All results"),
+        ("combobox", "Sort by"),
+        ("button", "More results"),
     ):
         assert wanted in roles, wanted
     assert all(
@@ -112,17 +101,17 @@ def test_filters_narrow_the_results(browser, address):
         "const brand = document.querySelector('[data-field=brand]'); brand.value = 'Aquora';"
         "brand.dispatchEvent(new Event('change', {bubbles: true}))"
     )
-    browser.wait(f"{CARDS}.length === 2")
+    browser.wait(f"{ANSWERED} && {CARDS}.length === 2")
     assert set(browser.run(f"{CARDS}.map((card) => card.dataset.id)")) == {"p1", "p4"}
     assert browser.run("document.getElementById('filters-count').textContent") == "1"
     browser.run("document.getElementById('filters-clear').click()")
-    browser.wait(f"{CARDS}.length === 5")
+    browser.wait(f"{CARDS}.length === 12")
 
 
 def test_similar_products_are_shown_and_focused(browser, address):
     browser.open(f"{address}/?q=bone+conduction+headphones")
     browser.wait(ANSWERED)
-    browser.run("document.querySelector('.card[data-id=p1] button').click()")
+    browser.run("document.querySelector('.card[data-id=p1] .card-foot button').click()")
     browser.wait("document.getElementById('results-title').textContent === 'Products like SwimPro X1'")
     assert browser.focused() == "results-title"
     assert "p1" not in browser.run(f"{CARDS}.map((card) => card.dataset.id)")
@@ -160,6 +149,10 @@ def test_nothing_a_seller_writes_is_run_or_becomes_markup(browser, address):
         "LEGEND",
         "DATALIST",
         "SELECT",
+        "SPAN",
+        "DL",
+        "DT",
+        "DD",
     }
     for start in range(0, len(ATTACKS), 12):
         some = [f"e{n}" for n in range(start, min(start + 12, len(ATTACKS)))]
@@ -172,7 +165,7 @@ def test_nothing_a_seller_writes_is_run_or_becomes_markup(browser, address):
                 "document.getElementById('ask').requestSubmit()"
             )
             browser.wait(ANSWERED)
-            browser.run("document.querySelector('.card button').click()")
+            browser.run("document.querySelector('.card-foot button').click()")
             browser.wait("document.getElementById('results-title').textContent.startsWith('Products like')")
             browser.run("new Promise((done) => setTimeout(done, 50))")
         found = set(browser.run("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
@@ -233,31 +226,3 @@ def test_nothing_sticks_out_at_any_width_and_words_are_readable(
     assert browser.run(CONTRAST) == []
     browser.save_screenshot(tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 10_000
-
-
-# Every text against the first background under it: WCAG AA, 4.5 to 1.
-CONTRAST = """
-(() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  const light = ([r, g, b]) => [r, g, b].map((v) => linear(v / 255))
-    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = parse(getComputedStyle(at).backgroundColor);
-      if (color.length === 3 || color[3] === 1) return color;
-    }
-    return [255, 255, 255];
-  };
-  const bad = [];
-  for (const element of document.querySelectorAll("body *")) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
-    if (!element.checkVisibility() || element.closest("noscript, .skip")) continue;
-    const both = [light(parse(getComputedStyle(element).color)), light(ground(element))];
-    const [one, two] = both.sort((a, b) => b - a);
-    const ratio = (one + 0.05) / (two + 0.05);
-    if (ratio < 4.5) bad.push(`${element.className || element.tagName} ${ratio.toFixed(2)}`);
-  }
-  return bad;
-})()
-"""

@@ -62,11 +62,21 @@ def test_a_key_lets_in(headers):
     ],
 )
 @pytest.mark.parametrize(
-    "path", ["/search", "/recommend", "/products/p1/similar", "/status", "/metrics", "/page/setup"]
+    "path",
+    [
+        "/search",
+        "/recommend",
+        "/products/p1/similar",
+        "/status",
+        "/metrics",
+        "/page/setup",
+        "/page/search",
+        "/page/similar/p1",
+    ],
 )
 def test_requests_without_a_key_are_rejected(path, headers, code):
     with open_shop(keys=(make_key("shop", "good"),)) as client:
-        method = "POST" if path in {"/search", "/recommend"} else "GET"
+        method = "POST" if path in {"/search", "/recommend", "/page/search"} else "GET"
         answer = client.request(method, path, json=SWIM if method == "POST" else None, headers=headers)
         assert client.get("/healthz").status_code == 200
         assert client.get("/").status_code == 200

@@ -291,13 +291,32 @@ def test_ids_keep_their_type():
         }
 
 
-def test_only_allowed_hosts_are_answered():
+@pytest.mark.parametrize(
+    ("host", "is_allowed"),
+    [
+        ("search.acme.example", True),
+        ("SEARCH.acme.example:443", True),
+        ("a.shop.example:8080", True),
+        ("evil.example", False),
+        ("shop.example.evil", False),
+        ("search.acme.example@evil.example", False),
+        ("", False),
+    ],
+)
+def test_only_allowed_hosts_are_answered(host, is_allowed):
     with open_shop(allowed_hosts=("search.acme.example", "*.shop.example")) as client:
-        statuses = [
-            client.get("/healthz", headers={"Host": host}).status_code
-            for host in ("search.acme.example", "a.shop.example:8080", "evil.example", "shop.example.evil")
+        answers = [
+            client.get("/healthz", headers={"Host": host}),
+            client.post("/search", json=SWIM, headers={"Host": host}),
         ]
-    assert statuses == [200, 200, 400, 400]
+        metrics = client.get("/metrics", headers={"Host": "search.acme.example"}).text
+    assert [answer.status_code for answer in answers] == [200 if is_allowed else 400] * 2
+    if not is_allowed:
+        for answer in answers:
+            assert answer.headers["Content-Type"] == "application/problem+json"
+            assert answer.json()["code"] == "host_not_allowed"
+            assert answer.json()["request_id"] == answer.headers["X-Request-Id"]
+        assert 'headwater_requests_refused_total{reason="host_not_allowed"} 2.0' in metrics
 
 
 @pytest.mark.parametrize("host", ["https://acme.example", "acme.example:8080", "*acme.example", ""])

@@ -1,11 +1,13 @@
 """The indexed table, its text, the embedding model and the vector store."""
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
 from headwater.config.search.answer import AnswerConfig
+from headwater.config.search.page import MAX_EXAMPLES, PageConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.config.search.serving import LanguageModelConfig, ServeConfig
 from headwater.config.section import Duration, FieldNames, Section, SectionError
@@ -13,6 +15,11 @@ from headwater.config.section import Duration, FieldNames, Section, SectionError
 _SERVERS = ("qdrant", "pgvector")
 _POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 _MAX_SCHEMA_CHARACTERS = 63
+
+
+def order_by_weight(columns: Mapping[str, float]) -> list[str]:
+    """Return the columns by descending weight; equal weights in the given order."""
+    return sorted(columns, key=lambda name: -columns[name])
 
 
 def _weigh_names(value: object) -> object:
@@ -167,4 +174,38 @@ class SearchConfig(Section):
         None, description="The language model that words answers."
     )
     answer: AnswerConfig = Field(AnswerConfig(), description="The wording of answers.")
+    page: PageConfig = Field(PageConfig(), description="The look of products on the page.")
     serve: ServeConfig = Field(ServeConfig(), description="The HTTP API.")
+
+    @property
+    def title_columns(self) -> list[str]:
+        """Return the columns with the name of a row: the first that a row has, on the page and in answers."""
+        return [*((self.page.title,) if self.page.title else ()), *order_by_weight(self.text)]
+
+    @model_validator(mode="after")
+    def _check_page(self) -> "SearchConfig":
+        problems = [*self._iter_column_problems(), *self._iter_example_problems()]
+        if problems:
+            raise SectionError([(("page", key), text) for key, text in problems])
+        return self
+
+    def _iter_column_problems(self) -> Iterator[tuple[str, str]]:
+        """Yield the columns of the page that the index does not have."""
+        title, *_ = order_by_weight(self.text)
+        for key, name in self.page.iter_columns():
+            if (key, name) == ("title", title):
+                continue
+            if self.fields:
+                if not any(f"{name}.".startswith(f"{field}.") for field in self.fields):
+                    yield key, f"{name!r} is not one of `search.fields`; add it there"
+            elif name in self.text:
+                yield key, f"{name!r} is a column of `search.text`; list it in `search.fields`, too"
+
+    def _iter_example_problems(self) -> Iterator[tuple[str, str]]:
+        examples, allowed = self.page.examples, self.serve.max_query_characters
+        if len(examples) > MAX_EXAMPLES:
+            yield "examples", f"{len(examples)} questions; the limit is {MAX_EXAMPLES}"
+        for example in examples:
+            if not 1 <= len(example.strip()) <= allowed:
+                text = f"{example[:40]!r}: a question has 1 to {allowed} characters"
+                yield "examples", text

@@ -58,10 +58,14 @@ class Product:
 
     def iter_prices(self) -> Iterator[tuple[str, float]]:
         """Yield the fields that hold a price."""
-        for name, value in self.fields.items():
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if _PRICE_NAME.search(name) and is_number and isinstance(value, (int, float)):
-                yield name, float(value)
+        return iter_prices(self.fields)
+
+
+def iter_prices(fields: Mapping[str, FieldValue]) -> Iterator[tuple[str, float]]:
+    """Yield the numbers in fields with the name of a price."""
+    for name, value in fields.items():
+        if _PRICE_NAME.search(name) and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield name, float(value)
 
 
 def build_products(
@@ -77,7 +81,7 @@ def _build(
 ) -> Product:
     scripts = list_question_scripts(question)
     label = row.row_key if _is_plain_id(row.row_key) else f"row-{number}"
-    currency = _find_currency(row.fields) or currency
+    currency = find_currency(row.fields) or currency
     fields = dict(_iter_fields(row.fields, Surroundings(scripts=scripts, currency=currency)))
     titled = (row.fields.get(name) for name in (*title_fields, *_TITLE_NAMES))
     # A row's text starts with its first column, on a separate line.
@@ -147,11 +151,17 @@ def _is_plain_id(key: str) -> bool:
     return bool(_PLAIN_ID.fullmatch(key)) and clean_text(key) == key and is_plain_name(words, _NOTHING)
 
 
-def _find_currency(fields: Mapping[str, FieldValue]) -> str | None:
+def find_currency(fields: Mapping[str, FieldValue]) -> str | None:
+    """Return the currency in a field that is named so; None without one."""
     for name, value in fields.items():
-        if _CURRENCY_NAME.fullmatch(name) and isinstance(value, str) and _CURRENCY.fullmatch(value.strip()):
+        if is_currency_name(name) and isinstance(value, str) and _CURRENCY.fullmatch(value.strip()):
             return value.strip()
     return None
+
+
+def is_currency_name(name: str) -> bool:
+    """True if a field of this name has the currency of the prices."""
+    return _CURRENCY_NAME.fullmatch(name) is not None
 
 
 def _bare(text: str) -> str:

@@ -66,19 +66,25 @@ _ICON = re.compile(
 _ROUNDS = 4
 """Entities may hide tags that hide entities; deeper nesting is dropped with its markup."""
 
-_MARKDOWN_IMAGE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_MARKDOWN_LINK = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+# Repetitions have a limit, or exclude what they begin with: otherwise the time grows with the square of the
+# text, and a seller's 20,000 brackets keep the server busy for seconds.
+_TARGET = r"(?:\([^)]{0,2000}\)|\[[^\]]{0,2000}\])"
+_MARKDOWN_IMAGE = re.compile(r"!\[([^\[\]]*)\]" + _TARGET)
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]*)\]" + _TARGET)
 _LINK = re.compile(
     r"(?i)\b(?:[a-z][a-z0-9+.-]{1,20}://|javascript:|data:|mailto:|www\.)\S+"
-    r"|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|net|org|io|example|ru|cn|info|biz|shop|xyz|top|test)(?:/\S*)?\b"
+    r"|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}"
+    r"\.(?:com|net|org|io|example|ru|cn|info|biz|shop|xyz|top|test)(?:/\S*)?\b"
 )
 _ROLE_MARK = re.compile(
     r"(?i)<\|[^|>]{0,40}\|>|\[/?(?:inst|sys|system|user|assistant)\]|<</?[^<>]{0,60}>>"
-    r"|(?:^|(?<=[\n.!?]))\s*(?:#{1,6}\s*)?(?:system|assistant|developer|user|human|instructions?)\s*:"
+    r"|(?:^|(?<=[\n.!?]))\s{0,9}(?:#{1,6}\s{0,9})?(?:system|assistant|developer|user|human|instructions?)\s*:"
 )
+_WIDE_SPACE = re.compile(r"[^\S\n]{9,}")
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
 _MARKUP = re.compile(r"```|~~~|[`*_~]{2,}|^\s{0,3}(?:#{1,6}|>+)\s+", re.MULTILINE)
 _ANGLES = re.compile(r"[<>]+")
+_MARKED_SECTION = re.compile(r"<!\[+")
 _SPACE = re.compile(r"\s+")
 _SPACE_IN_LINE = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
@@ -101,12 +107,12 @@ def _remove(text: str, limit: int, mark: str) -> str:
     # Removed parts may be long, but the input that is processed is bounded.
     text = remove_hidden(text[: limit * 8])
     for _ in range(_ROUNDS):
-        stripped = remove_hidden(_strip_tags(text, mark))
+        stripped = remove_hidden(strip_tags(text, mark))
         if stripped == text:
             break
         text = stripped
     kept = r"\1" if mark == " " else rf" {mark} \1"
-    text = _MARKDOWN_LINK.sub(kept, _MARKDOWN_IMAGE.sub(kept, text))
+    text = _WIDE_SPACE.sub(" ", _MARKDOWN_LINK.sub(kept, _MARKDOWN_IMAGE.sub(kept, text)))
     # A marked role stays readable: its sentence is an order.
     text = _ROLE_MARK.sub(" " if mark == " " else rf" {mark} \g<0>", text)
     for pattern in (_LINK, _LONG_TOKEN, _MARKUP, _ANGLES):
@@ -145,12 +151,14 @@ def _choose_break(match: re.Match[str]) -> str:
 
 
 class _Words(HTMLParser):
-    """Keeps the text between tags; drops scripts, styles and comments. `mark` replaces unusual tags."""
+    """Keeps the text between tags; drops scripts, styles and comments. `mark` replaces unusual tags, `inline`
+    those within a word."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, inline: str) -> None:
         super().__init__(convert_charrefs=True)
         self.words: list[str] = []
         self._mark = mark
+        self._inline = inline
         self._skipped = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -168,14 +176,22 @@ class _Words(HTMLParser):
 
     def _choose_space(self, tag: str) -> str:
         if tag in _INLINE_TAGS or self._mark == " ":
-            return " "
+            return self._inline
         return "\n" if tag in _BLOCK_TAGS else f" {self._mark} "
 
 
-def _strip_tags(text: str, mark: str) -> str:
+def strip_tags(text: str, mark: str, inline: str = " ") -> str:
+    """Return the text between HTML tags, with decoded entities and a line for each block.
+
+    Scripts, styles and comments are dropped. `mark` replaces unusual tags, `inline` those within a word.
+    """
     if "<" not in text:
         return html.unescape(text)
-    parser = _Words(mark)
-    parser.feed(text)
+    parser = _Words(mark, inline)
+    # No tag ends in the rest, where the parser would search for the end of each.
+    end = text.rfind(">") + 1
+    text = text[:end] + text[end:].replace("<", "&lt;")
+    # For a marked section of an unknown kind, such as `<![foo[`, Python's parser raises AssertionError.
+    parser.feed(_MARKED_SECTION.sub("<!", text))
     parser.close()
     return "".join(parser.words)

@@ -29,16 +29,16 @@ async function request(path, options = {}) {
   return response;
 }
 
+const write = (body) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
 export const getJson = async (path, signal) => (await request(path, { signal })).json();
+export const postJson = async (path, body, signal) => (await request(path, { ...write(body), signal })).json();
 
 // Calls `on(name, data)` for each event of the answer.
 export async function streamAnswer(body, on, signal) {
-  const response = await request("/recommend", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-    body: JSON.stringify(body),
-    signal,
-  });
+  const options = write(body);
+  const headers = { ...options.headers, Accept: "text/event-stream" };
+  const response = await request("/recommend", { ...options, headers, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let kept = "";
   for (;;) {

@@ -15,10 +15,28 @@ export function buildFilters(kinds, onChange) {
     countFilters();
     onChange();
   };
-  byId("filters-clear").onclick = () => {
-    box.querySelectorAll("input, select").forEach((control) => (control.value = ""));
-    box.onchange();
-  };
+  byId("filters-clear").onclick = clearFilters;
+}
+
+export function clearFilters() {
+  writeControls([]);
+  byId("filter-fields").onchange();
+}
+
+const listControls = () => [...byId("filter-fields").querySelectorAll("[data-field]")];
+const nameControl = ({ dataset }) => `${dataset.operator}.${dataset.field}`;
+
+// The controls that are set, by name, as they are in the address.
+export function readControls() {
+  return listControls()
+    .map((control) => [nameControl(control), control.value.trim()])
+    .filter(([, value]) => value);
+}
+
+export function writeControls(pairs) {
+  const values = Object.fromEntries(pairs);
+  for (const control of listControls()) control.value = values[nameControl(control)] || "";
+  countFilters();
 }
 
 function makeField(name, kind) {
@@ -40,7 +58,7 @@ function makeField(name, kind) {
 
 export function readFilters() {
   const found = {};
-  for (const control of byId("filter-fields").querySelectorAll("[data-field]")) {
+  for (const control of listControls()) {
     const value = control.value.trim();
     if (!value) continue;
     const { field, operator } = control.dataset;
@@ -54,6 +72,7 @@ export function readFilters() {
 function countFilters() {
   const count = Object.keys(readFilters()).length;
   show(byId("filters-count"), count > 0, String(count));
+  if (count) byId("filters").open = true;
 }
 
 // Offers the values of the products to choose from.

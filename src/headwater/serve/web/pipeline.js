@@ -1,7 +1,9 @@
 // The second tab: the state of the pipeline, read every two seconds while it is open.
 
 import { ApiProblem, getJson } from "./client.js";
-import { byId, formatAge, formatClock, formatNumber, formatTime, make, makeSvg, parseInstant, setFreshness, show } from "./dom.js";
+import { byId, make, makeSvg, show } from "./dom.js";
+import { setAge } from "./freshness.js";
+import { formatAge, formatClock, formatNumber, formatTime, parseInstant } from "./format.js";
 
 const EVERY = 2000;
 let timer = null;
@@ -30,7 +32,7 @@ function render(state) {
     state.pipeline_error ? `Reading the tables failed (${state.pipeline_error}); this is their last known state.` : "",
   ].filter(Boolean);
   show(byId("pipeline-problem"), troubles.length > 0, troubles.join(" "));
-  setFreshness(search, search.ready_lag);
+  setAge("fresh", search, search.ready_lag);
   byId("tiles").replaceChildren(...listTiles(search, pipeline || {}).map(makeTile));
   drawPlot(state.freshness, search.ready_lag);
   renderTables(pipeline?.tables || {});

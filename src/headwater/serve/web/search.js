@@ -1,182 +1,189 @@
-// The first tab: a question, its answer as it arrives, and the products that it is based on.
+// The first tab: a question, its answer, and below it the matching products.
 
-import { ApiProblem, getJson, keepKey, streamAnswer } from "./client.js";
-import { byId, formatAge, formatNumber, formatPrice, formatTime, make, parseInstant, setFreshness, show } from "./dom.js";
-import { buildFilters, offerValues, readFilters } from "./filters.js";
+import { onReturn, readAddress, writeAddress } from "./address.js";
+import { beginAnswer, readAnswer } from "./answer.js";
+import { ApiProblem, getJson, keepKey, postJson } from "./client.js";
+import { byId, make, makeButton, show } from "./dom.js";
+import { buildFilters, clearFilters, offerValues, readControls, readFilters, writeControls } from "./filters.js";
+import { setAge } from "./freshness.js";
+import { countResults, hideResults, listResults, markCited, readOrder, startResults } from "./results.js";
 
-const REASONS = {
-  no_language_model: "no language model is configured",
-  language_model_failed: "the language model did not answer",
-  interrupted: "the language model was interrupted",
-  ungrounded: "the language model made no claim that the rows support",
-};
+let setup = { fields: {}, examples: [], sort: [], has_images: false };
 let current = null;
+let order = "";
 
 export async function startSearch() {
-  // Read before anything can be asked: a question puts itself into the address.
-  const asked = new URLSearchParams(location.search).get("q");
+  byId("query").value = readAddress().query;
   byId("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
   });
-  byId("key-use").addEventListener("click", async () => {
-    keepKey(byId("key").value.trim());
-    await loadSetup();
-    if (byId("query").value.trim()) ask();
-  });
+  byId("key-use").addEventListener("click", useKey);
   byId("key").addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    byId("key-use").click();
+    useKey();
   });
-  await loadSetup();
-  if (asked && !current) {
-    byId("query").value = asked;
-    ask();
-  }
+  startResults(() => {
+    order = readOrder();
+    writeAddress({ ...readAddress(), sort: order }, history.state?.title);
+  });
+  onReturn(restore);
+  const isLoaded = await loadSetup();
+  if (isLoaded && !current) restore();
+}
+
+async function useKey() {
+  keepKey(byId("key").value.trim());
+  if (!(await loadSetup())) return;
+  if (byId("query").value.trim()) ask();
+  else restore();
 }
 
 async function loadSetup() {
   try {
-    const setup = await getJson("/page/setup");
-    byId("query").maxLength = setup.max_query_characters;
-    show(byId("key-line"), false);
-    show(byId("ask-problem"), false);
-    buildFilters(setup.fields, () => byId("query").value.trim() && !byId("results").hidden && ask());
+    setup = await getJson("/page/setup");
   } catch (error) {
     complain(error);
+    return false;
   }
+  byId("query").maxLength = setup.max_query_characters;
+  byId("query").placeholder = setup.examples[0] || "";
+  show(byId("key-line"), false);
+  show(byId("ask-problem"), false);
+  show(byId("tab-pipeline"), setup.operator);
+  buildFilters(setup.fields, () => byId("query").value.trim() && byId("welcome").hidden && ask());
+  writeControls(readAddress().controls);
+  byId("examples").replaceChildren(...setup.examples.map((text) => make("li", {}, makeButton(text, () => askFor(text), { class: "example" }))));
+  show(byId("examples-line"), setup.examples.length > 0);
+  return true;
 }
 
-async function ask() {
+// Shows what the address names.
+function restore() {
+  const found = readAddress();
+  byId("query").value = found.query;
+  writeControls(found.controls);
+  order = found.sort;
+  if (found.like) showSimilar(found.like, history.state?.title || found.like);
+  else if (found.query) ask(true);
+  else showWelcome();
+}
+
+function askFor(text) {
+  byId("query").value = text;
+  ask();
+}
+
+function showWelcome() {
+  current?.abort();
+  current = null;
+  for (const name of ["answer", "empty", "ask-problem"]) show(byId(name), false);
+  hideResults();
+  show(byId("welcome"), true);
+}
+
+async function ask(isRestored = false) {
   const query = byId("query").value.trim();
   if (!query) return;
-  current?.abort();
-  const mine = (current = new AbortController());
-  begin(query);
+  const mine = begin();
+  beginAnswer();
+  if (!isRestored) writeAddress({ query, sort: order, controls: readControls() });
+  const body = { query, filters: readFilters() };
+  const answer = readAnswer(body, () => mine === current, mine.signal);
+  const found = postJson("/page/search", body, mine.signal);
+  const isMatched = answer.isMatched.catch(() => true);
+  const listed = showFound(found, isMatched, query, mine);
+  // Without an answer there are still products.
+  await Promise.all([
+    attempt(listed, mine, complain),
+    attempt(answer.whole.then((whole) => settle(whole, listed, mine)), mine, complainOfAnswer),
+  ]);
+  if (mine === current) byId("ask-button").removeAttribute("aria-busy");
+}
+
+async function attempt(work, mine, onError) {
   try {
-    await streamAnswer({ query, filters: readFilters() }, (name, data) => mine === current && take(name, data, query), mine.signal);
+    await work;
   } catch (error) {
-    if (error.name !== "AbortError") complain(error);
-  } finally {
-    if (mine === current) byId("ask-button").removeAttribute("aria-busy");
+    if (mine === current && error.name !== "AbortError") onError(error);
   }
 }
 
-function begin(query) {
-  const address = new URL(location.href);
-  address.searchParams.set("q", query);
-  history.replaceState(null, "", address);
-  show(byId("ask-problem"), false);
-  show(byId("welcome"), false);
-  show(byId("answer"), true);
-  show(byId("answer-mode"), false);
-  byId("answer-title").textContent = "Answer";
-  byId("answer-note").textContent = "";
+function begin() {
+  current?.abort();
+  current = new AbortController();
+  for (const name of ["ask-problem", "welcome", "empty"]) show(byId(name), false);
   byId("announce").textContent = "Searching";
-  byId("answer-text").replaceChildren(make("p", { class: "waiting" }, "Searching…"));
   byId("ask-button").setAttribute("aria-busy", "true");
+  return current;
 }
 
-function take(name, data, query) {
-  if (name === "products") showProducts(data, query);
-  else if (name === "token") addText(data.text);
-  else if (name === "done") finish(data);
-  else if (name === "error") complain(new ApiProblem(data.status, data));
+async function showFound(found, isMatched, query, mine) {
+  const [answer, isAnswered] = await Promise.all([found, isMatched]);
+  if (mine !== current) return;
+  setAge("fresh", answer);
+  offerValues(answer.cards);
+  if (isAnswered && answer.cards.length) list(answer, { title: "All results", order, query });
+  else showEmpty(answer.cards.length, () => list(answer, { title: "Nearest products", order, query }));
 }
 
-function addText(text) {
-  const box = byId("answer-text");
-  box.querySelector(".waiting")?.remove();
-  for (const line of text.split("\n").filter(Boolean)) box.append(make("p", {}, line));
+// The nearest rows are shown on request: a row is always nearest, also to a question about something else.
+function showEmpty(count, onNearest) {
+  hideResults();
+  const hasFilters = readControls().length > 0;
+  const advice = hasFilters ? "Try other words, or fewer filters." : "Try other words, or fewer of them.";
+  const choices = [];
+  if (hasFilters) choices.push(makeButton("Clear filters", clearFilters));
+  if (count) choices.push(makeButton("Show the nearest products", () => openNearest(onNearest)));
+  byId("empty-text").textContent = advice;
+  byId("empty-choices").replaceChildren(...choices);
+  show(byId("empty"), true);
 }
 
-function finish(answer) {
-  if (!answer.success) byId("answer-text").replaceChildren(make("p", {}, answer.message), make("p", {}, "Try other words, or fewer filters."));
-  const badge = byId("answer-mode");
-  badge.dataset.kind = answer.degraded ? "degraded" : answer.mode;
-  show(badge, answer.success, answer.mode === "llm" ? "Written by a model, checked against the rows" : "In the products’ own words");
-  const removed = Object.values(answer.removed).reduce((sum, count) => sum + count, 0);
-  const notes = [];
-  if (answer.degraded) notes.push(`Short form: ${REASONS[answer.degraded_reason] || answer.degraded_reason}.`);
-  if (removed) notes.push(`${removed} claim${removed > 1 ? "s" : ""} removed: not supported by the rows.`);
-  byId("answer-note").textContent = notes.join(" ");
-  for (const card of document.querySelectorAll(".card")) card.dataset.cited = String(answer.citations.map(String).includes(card.dataset.id));
-  byId("announce").textContent = answer.success ? `${answer.message} ${answer.products.length} products.` : answer.message;
-  stamp(answer);
+function openNearest(onNearest) {
+  show(byId("empty"), false);
+  onNearest();
+  byId("results-title").focus();
 }
 
-function stamp(answer) {
-  setFreshness(answer);
-  const asOf = parseInstant(answer.as_of);
-  byId("results-stamp").textContent = `as of ${asOf ? formatTime(asOf) : "?"} · lag ${formatAge(answer.lag_seconds)} · ${formatNumber(answer.took_ms)} ms · index ${answer.index_version}`;
-  const understood = Object.entries(answer.understood || {});
-  byId("understood").replaceChildren(...understood.map(([word, meaning]) => make("li", {}, `${word}: ${meaning}`)));
-  show(byId("understood"), understood.length > 0);
+async function settle(answer, listed, mine) {
+  await listed;
+  if (mine !== current || !answer) return;
+  markCited(answer.citations);
+  const count = countResults();
+  byId("announce").textContent = answer.success ? `${answer.message} ${count} products.` : `${answer.message} ${byId("empty-text").textContent}`;
 }
 
-function showProducts(found, query) {
-  offerValues(found.products);
-  show(byId("results"), found.products.length > 0);
-  byId("results-title").textContent = "Products";
-  byId("cards").replaceChildren(...found.products.map((product) => make("li", {}, makeCard(product, query))));
-  stamp(found);
-}
-
-function makeCard(product, query) {
-  const { id, fields } = product;
-  const title = product.title || fields.title || fields.name || String(id);
-  const priceName = Object.keys(fields).find((name) => /price|cost/i.test(name) && typeof fields[name] === "number");
-  const head = make("div", { class: "card-head" }, make("h3", {}, title));
-  if (priceName) head.append(make("span", { class: "price", title: priceName }, formatPrice(fields[priceName])));
-  const chips = Object.entries(fields)
-    .filter(([name, value]) => name !== priceName && value !== title && value !== id && String(value).length <= 40 && !name.startsWith("_"))
-    .slice(0, 6)
-    .map(([name, value]) => make("li", { title: name.replaceAll("_", " ") }, typeof value === "boolean" ? `${name.replaceAll("_", " ")}: ${value ? "yes" : "no"}` : [value].flat().join(", ")));
-  const similar = make("button", { class: "quiet", type: "button", "aria-label": `Products like ${title}` }, "Similar");
-  similar.addEventListener("click", () => showSimilar(id, title));
-  const whole = product.matched_content.join("\n");
-  // The first chunk begins with the title, which stands above it already.
-  const text = whole.startsWith(title) ? whole.slice(title.length).replace(/^[\s.:]+/, "") : whole;
-  return make(
-    "article",
-    { class: "card", "data-id": id },
-    head,
-    make("p", { class: "matched" }, ...highlight(text, product.matched_terms, query)),
-    make("ul", { class: "chips", "aria-label": "Fields" }, ...chips),
-    make("div", { class: "card-foot" }, make("code", {}, id), similar),
-  );
-}
-
-// The text in pieces; words that begin with a matched term are marked.
-function highlight(text, terms, query) {
-  const wanted = (terms && terms.length ? terms : query.split(/\s+/)).filter((term) => term.length > 3);
-  if (!wanted.length) return [text];
-  const escaped = wanted.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])((?:${escaped.join("|")})[\\p{L}\\p{N}]*)`, "giu");
-  return text.split(pattern).map((piece, at) => (at % 2 ? make("mark", {}, piece) : piece));
+function openSimilar(id, title) {
+  writeAddress({ like: String(id), query: byId("query").value.trim() }, title);
+  showSimilar(id, title);
 }
 
 async function showSimilar(id, title) {
   // An earlier answer must not overwrite this one, nor this one a later answer.
-  current?.abort();
-  const mine = (current = new AbortController());
-  byId("ask-button").removeAttribute("aria-busy");
-  try {
-    const found = await getJson(`/products/${encodeURIComponent(id)}/similar?limit=6`);
-    if (mine !== current) return;
-    show(byId("answer"), false);
-    byId("cards").replaceChildren(...found.hits.map((hit) => make("li", {}, makeCard({ ...hit, matched_content: [hit.text] }, ""))));
-    byId("results-title").textContent = `Products like ${title}`;
-    byId("announce").textContent = `${found.hits.length} products like ${title}`;
-    stamp(found);
-    byId("results-title").focus();
-  } catch (error) {
-    if (mine === current) complain(error);
-  }
+  const mine = begin();
+  await attempt(showOthers(id, title, mine), mine, complain);
+  if (mine === current) byId("ask-button").removeAttribute("aria-busy");
 }
 
+async function showOthers(id, title, mine) {
+  const found = await getJson(`/page/similar/${encodeURIComponent(id)}`, mine.signal);
+  if (mine !== current) return;
+  show(byId("answer"), false);
+  list(found, { title: `Products like ${title}` });
+  byId("announce").textContent = `${found.cards.length} products like ${title}`;
+  byId("results-title").focus();
+}
+
+const list = (found, options) => listResults(found, { order: "", query: "", columns: setup.sort, hasImages: setup.has_images, onSimilar: openSimilar, ...options });
+
 function complain(error) {
+  hideResults();
+  complainOfAnswer(error);
+}
+
+function complainOfAnswer(error) {
   const isApi = error instanceof ApiProblem;
   if (isApi && error.status === 401) {
     show(byId("key-line"), true);
