@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from headwater.cli.global_options import accept_everywhere
 from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
 from headwater.errors import HeadwaterError
@@ -179,7 +180,7 @@ def _load_command(name: str) -> Any:
     module, _ = COMMANDS[name]
     holder = typer.Typer()
     import_module(f"headwater.cli.{module}").register(holder)
-    return typer.main.get_group(holder).commands[name]
+    return accept_everywhere(typer.main.get_group(holder).commands[name])
 
 
 def build_app() -> typer.Typer:
@@ -193,7 +194,8 @@ def build_app() -> typer.Typer:
         # Typer's tracebacks show local variables, and those can hold secrets.
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        help="Keeps Apache Hudi tables in sync with the objects in a bucket, within seconds of each change.",
+        help="Keeps Apache Hudi tables in sync with the objects in a bucket, within seconds of each change. "
+        "All options below, except --version, also work after the command.",
         epilog="Exit codes: 0 success, 1 failure, 2 invalid input, 3 finished with quarantined or missing "
         "objects.",
     )

@@ -41,10 +41,13 @@ def render_json(value: object) -> None:
     _write(sys.stdout, format_json(value, indent=2))
 
 
-def render_json_lines(rows: Iterable[object]) -> None:
-    """Print one JSON document per line, streaming: binary values in base64, NaN and infinities as text."""
+def render_json_lines(rows: Iterable[object], stream: TextIO | None = None) -> None:
+    """Print one JSON document per line, streaming: binary values in base64, NaN and infinities as text.
+
+    Default: to stdout.
+    """
     for row in rows:
-        _write(sys.stdout, format_json(_keep_value(row)))
+        _write(sys.stdout if stream is None else stream, format_json(_keep_value(row)))
 
 
 def render_error(error: HeadwaterError, *, as_json: bool) -> None:

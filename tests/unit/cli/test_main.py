@@ -55,6 +55,25 @@ def test_help_imports_nothing_heavy(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
+def test_global_options_work_after_the_command(folder: Path) -> None:
+    (folder / "headwater.yaml").rename(folder / "other.yaml")
+    after = ["-c", "other.yaml", "--set", "spark.master=local[3]", "--set=tables.a.path=b.json"]
+    done = run_process("--set", "lake=elsewhere", "config", "check", "--json", *after, cwd=folder)
+    settings = json.loads(done.stdout)
+    assert settings["lake"] == str(folder / "elsewhere")
+    assert (settings["spark"]["master"], settings["tables"]["a"]["path"]) == ("local[3]", ["b.json"])
+    below = run_process("table", "a", "describe", "-c", "other.yaml", "--json", cwd=folder)
+    assert json.loads(below.stderr)["error"] == "TableNotFoundError"
+    wrong = run_process("status", "--set", "x", "-c", "other.yaml", cwd=folder)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: --set x is not KEY=VALUE")
+
+
+def test_a_command_keeps_its_own_options(folder: Path) -> None:
+    shown = run_process("table", "a", "index", "create", "--help", cwd=folder).stdout
+    assert "Indexed column" in shown
+    assert "Configuration file" not in shown
+
+
 def test_good_configuration_exits_0(folder: Path) -> None:
     done = run_process("config", "check", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")

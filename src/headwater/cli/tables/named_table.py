@@ -1,6 +1,6 @@
 """The table of a command in the group `table`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,7 +24,8 @@ class NamedTable:
         """Return the table of a command."""
         found = ctx.find_object(cls)
         assert found is not None  # noqa: S101 - the group's callback has set it
-        return found
+        # Global options after the command.
+        return replace(found, invocation=Invocation.of(ctx))
 
     def load(self) -> "tuple[Settings, TableAddress]":
         """Return the configuration and the table's location. Raises `ConfigError` and `UsageError`."""

@@ -75,9 +75,9 @@ def test_the_index_is_for_another_model(lake):
 def test_another_process_has_the_index(lake):
     lake.fill()
     held = lake.open_index()
-    held.store.find_live()
+    assert held.versions.open_live()
     try:
-        expect(serve(lake), 1, "hint:")
+        expect(serve(lake), 1, "version v0001 of the index", "is in use by process", "hint:")
     finally:
         held.close()
 

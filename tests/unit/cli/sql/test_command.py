@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -50,6 +52,80 @@ def test_text_hides_hudis_columns_unless_they_are_meant(config):
     assert "_hoodie_file_name" in run(config, "select * from archived", "--all-columns").stdout
     named = run(config, "select _hoodie_record_key from archived").stdout
     assert named.splitlines()[0].split() == ["_hoodie_record_key"]
+
+
+def test_columns_of_lineage_are_shown_when_they_are_meant(config):
+    shown = run(config, "select * from orders_cow limit 1").stdout.splitlines()[0].split()
+    assert "order_id" in shown
+    assert not [name for name in shown if name.startswith("_")]
+    named = run(config, "select order_id, _hoodie_record_key as k from orders_cow limit 1")
+    assert named.stdout.splitlines()[0].split() == ["order_id", "k"]
+
+
+MIXED = "select 1 as id, 'a|b' as name, null as empty, [1, 2] as list, 1.50 as price"
+
+
+@pytest.mark.parametrize(
+    ("options", "printed"),
+    [
+        (["--format", "csv"], 'id,name,empty,list,price\n1,a|b,,"[1, 2]",1.5\n'),
+        (
+            ["--format", "markdown"],
+            "| id | name | empty | list | price |\n| --- | --- | --- | --- | --- |\n"
+            "| 1 | a\\|b |  | [1, 2] | 1.5 |\n",
+        ),
+        (["--format", "json"], '{"id": 1, "name": "a|b", "empty": null, "list": [1, 2], "price": 1.5}\n'),
+    ],
+)
+def test_formats_print_all_values(config, tmp_path, options, printed):
+    done = run(config, MIXED, *options)
+    assert (done.exit_code, done.stdout) == (0, printed)
+    file = tmp_path / "out.txt"
+    assert run(config, MIXED, *options, "-o", str(file)).stdout == ""
+    assert file.read_text() == printed
+
+
+def test_the_extension_of_the_output_is_its_format(config, tmp_path):
+    generated = "select value from generate_series(1, 250)"
+    for name in ("out.csv", "out.jsonl", "out.md"):
+        assert run(config, generated, "-o", str(tmp_path / name)).exit_code == 0
+    counts = {path.name: len(path.read_text().splitlines()) for path in tmp_path.glob("out.*")}
+    assert counts == {"out.csv": 251, "out.jsonl": 250, "out.md": 252}
+    assert run(config, "select * from orders_cow", "-o", str(tmp_path / "out.parquet")).exit_code == 0
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert (table.num_rows, table.schema.field("amount").type) == (8, pa.decimal128(10, 2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "parquet"], "--format parquet needs a file"),
+        (["--format", "csv", "--json"], "--json and --format name different formats"),
+        (["-o", "out.what"], "its extension names no format"),
+        (["-f", "none.sql"], "both a query and --file"),
+    ],
+)
+def test_options_that_contradict_each_other_have_a_next_step(config, options, message):
+    done = run(config, "select 1", *options)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "hint" in done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_an_error(config, tmp_path):
+    for name in ("out.csv", "out.parquet"):
+        done = run(config, "select 1 as one", "-o", str(tmp_path / "none" / name))
+        assert done.exit_code == 1
+        assert "cannot write" in done.stderr
+
+
+def test_a_query_comes_from_a_file_or_a_pipe(config, tmp_path):
+    (tmp_path / "q.sql").write_text("select 1 as one;\n")
+    assert run(config, "-f", str(tmp_path / "q.sql"), "--json").stdout == '{"one": 1}\n'
+    piped = CliRunner().invoke(app, ["-c", str(config), "sql", "--json"], input="select 2 as two")
+    assert piped.stdout == '{"two": 2}\n'
+    missing = run(config, "-f", str(tmp_path / "none.sql"))
+    assert (missing.exit_code, "cannot read the query" in missing.stderr) == (2, True)
 
 
 def test_text_distinguishes_null_from_empty_and_counts_rows(config):
