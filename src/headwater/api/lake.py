@@ -132,7 +132,7 @@ class Lake:
         `--only` do. `progress` writes a line for each commit to stderr; default: in terminals and notebooks.
         With `check`, raises `RunFailedError` if a table failed; else the report has the failures.
         """
-        from headwater.api.progress import Progress, is_watched
+        from headwater.app.progress import Progress, is_watched
         from headwater.app.roles import choose_roles
         from headwater.app.run_process import RunEvents, RunProcess
 
@@ -142,7 +142,7 @@ class Lake:
         process = RunProcess(
             lambda settings: choose_roles(settings, list(only), list(tables)),
             lambda: self.settings,
-            RunEvents(stop, stop, threading.Event(), lambda: lines.say("Spark is up")),
+            RunEvents(stop, stop, threading.Event(), lines.note_session),
             session_of=self._session.app,
             observer=lines.build_observer(),
         )

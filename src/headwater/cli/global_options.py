@@ -63,6 +63,14 @@ def _be_verbose(ctx: typer.Context, value: bool) -> None:
         ctx.obj = replace(Invocation.of(ctx), verbose=True)
 
 
+def _be_quiet(ctx: typer.Context, value: bool) -> None:
+    if value:
+        from headwater.observability.logging import configure_logging
+
+        configure_logging(verbose=False, json=False, quiet=True)
+        ctx.obj = replace(Invocation.of(ctx), quiet=True)
+
+
 def _take(
     global_path: Annotated[
         Path | None, typer.Option("--config", "-c", hidden=True, expose_value=False, callback=_set_path)
@@ -75,6 +83,9 @@ def _take(
     ] = "",
     global_verbose: Annotated[
         bool, typer.Option("--verbose", "-v", hidden=True, expose_value=False, callback=_be_verbose)
+    ] = False,
+    global_quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", hidden=True, expose_value=False, callback=_be_quiet)
     ] = False,
 ) -> None:
     """Hold the options; their callbacks do the work."""

@@ -1,5 +1,6 @@
 """The global options before the command; every command gets them as `ctx.obj`."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,12 @@ class Invocation:
     overrides: Mapping[str, str] = field(default_factory=dict)
     verbose: bool = False
     lake_name: str = ""
+    quiet: bool = False
+
+    @property
+    def shows_progress(self) -> bool:
+        """True if a person watches the terminal, and has asked neither for silence nor for all log lines."""
+        return sys.stderr.isatty() and not self.quiet and not self.verbose
 
     @classmethod
     def of(cls, ctx: typer.Context) -> "Invocation":

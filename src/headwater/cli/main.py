@@ -234,6 +234,9 @@ def read_global_options(
         ),
     ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log at debug level.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Log warnings only, and show no progress.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
@@ -244,9 +247,9 @@ def read_global_options(
     from headwater.config.environment import find_config_path, split_assignments
     from headwater.observability.logging import configure_logging
 
-    configure_logging(verbose, json=False)
+    configure_logging(verbose, json=False, quiet=quiet)
     overrides = split_assignments(assignments or ())
-    ctx.obj = Invocation(find_config_path(config_file), overrides, verbose, lake_name)
+    ctx.obj = Invocation(find_config_path(config_file), overrides, verbose, lake_name, quiet)
 
 
 app = build_app()

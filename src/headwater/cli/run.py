@@ -1,5 +1,6 @@
 """`headwater run`: ingests objects into tables, continuously or once."""
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -70,12 +71,18 @@ def run(
     SIGTERM and Ctrl-C finish open batches, then exit. SIGHUP finishes them, then continues with the changed
     configuration file. Exit code 3: quarantine is not empty.
     """
-    load = Invocation.of(ctx).load_settings
+    invocation = Invocation.of(ctx)
+    load = invocation.load_settings
     settings = load()
     choose_roles = partial(choose, only=only or (), tables=tables or ())
     choose_roles(settings)
     address = find_address(settings, metrics_port)
-    report = run_app(settings, once=once, choose_roles=choose_roles, load=load, address=address)
+    # The log file gets the lines that progress replaces on the screen.
+    has_log_file = settings.observability.log_file is not None
+    shown = once and not as_json and not has_log_file and invocation.shows_progress
+    report = run_app(
+        settings, once=once, choose_roles=choose_roles, load=load, address=address, shows_progress=shown
+    )
     quarantined = count_quarantined(settings)
     if as_json:
         render_json(
@@ -112,10 +119,15 @@ def run_app(
     choose_roles: "Callable[[Settings], Roles]",
     load: "Callable[[], Settings]",
     address: "ListenAddress | None" = None,
+    shows_progress: bool = False,
 ) -> "RunReport":
-    """Check, wire and run; after SIGHUP, continue with what `load` returns. Raises `HeadwaterError`."""
+    """Check, wire and run; after SIGHUP, continue with what `load` returns. Raises `HeadwaterError`.
+
+    `shows_progress`: a line for each step on stderr, instead of the log.
+    """
     from headwater.config.environment import read_environment
     from headwater.lake.allocator import limit_arenas
+    from headwater.observability.logging import configure_logging
 
     limit_arenas(read_environment())
     stop, reload = threading.Event(), threading.Event()
@@ -123,11 +135,22 @@ def run_app(
     # Before the imports, which take a second: a signal during them must also end the run in order.
     with stop_on_signals(stop, settings.stop_timeout, on_hangup) as signals:
         from headwater.app.log_file import log_to_file
+        from headwater.app.progress import Progress
         from headwater.app.run_process import RunEvents, RunProcess
 
-        events = RunEvents(stop, signals.was_asked, reload, signals.arm)
+        progress = Progress(sys.stderr if shows_progress else None)
+
+        def note_session() -> None:
+            signals.arm()
+            progress.note_session()
+
+        if shows_progress:
+            configure_logging(verbose=False, json=False, quiet=True)
+            progress.note_start()
+        events = RunEvents(stop, signals.was_asked, reload, note_session)
+        process = RunProcess(choose_roles, load, events, address, observer=progress.build_observer())
         with log_to_file(settings.observability):
-            return RunProcess(choose_roles, load, events, address).run(settings, once=once)
+            return process.run(settings, once=once)
 
 
 def find_address(settings: "Settings", metrics_port: int | None) -> "ListenAddress | None":

@@ -68,6 +68,25 @@ def test_global_options_work_after_the_command(folder: Path) -> None:
     assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: --set x is not KEY=VALUE")
 
 
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_quiet_and_verbose_set_the_log_level(place: str, folder: Path) -> None:
+    code = (
+        "import logging, sys\n"
+        "from headwater.cli.main import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(logging.getLevelName(logging.getLogger().level))\n"
+    )
+
+    def find_level(*flag: str) -> str:
+        words = [*flag, "config", "check"] if place == "before" else ["config", "check", *flag]
+        command = [sys.executable, "-c", code, *words]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+        return done.stdout.splitlines()[-1]
+
+    assert [find_level(), find_level("-q"), find_level("--verbose")] == ["INFO", "WARNING", "DEBUG"]
+
+
 def test_a_command_keeps_its_own_options(folder: Path) -> None:
     shown = run_process("table", "a", "index", "create", "--help", cwd=folder).stdout
     assert "Indexed column" in shown

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headwater.capture.quarantine_reader import QuarantineReader, Row
 
 INCOMPLETE = 3
+_DETAIL_CHARS = 160
 
 IdsOption = Annotated[
     list[str] | None,
@@ -64,8 +65,8 @@ def list_items(
         return
     names = ("quarantine_id", "quarantined_at", "level", "table", "reason")
     render_table(
-        ("id", "time", "level", "table", "reason", "what"),
-        [[*(row[name] for name in names), _describe_location(row)] for row in rows],
+        ("id", "time", "level", "table", "reason", "what", "detail"),
+        [[*(row[name] for name in names), _describe_location(row), _shorten(row["detail"])] for row in rows],
     )
     render_text(f"\n{_count_levels(rows)}. Show one: headwater quarantine show ID")
 
@@ -177,6 +178,12 @@ def _describe_location(row: "Row") -> str:
     if message is not None:
         return f"{row['bucket']}/{message[0]}, offset {message[1]}"
     return f"{row['bucket']}/{row['key']}, line {row['line']}"
+
+
+def _shorten(detail: object) -> str:
+    """Return the first line of a detail, cut; `show` prints all of it."""
+    line = str(detail or "").partition("\n")[0]
+    return line if len(line) <= _DETAIL_CHARS else f"{line[:_DETAIL_CHARS]}…"
 
 
 def _count_levels(rows: "Sequence[Row]") -> str:

@@ -1,4 +1,4 @@
-"""The progress of a run: a line for each commit, in terminals and notebooks."""
+"""The progress of a run: a line for each step and commit, in terminals and notebooks."""
 
 import sys
 import threading
@@ -23,6 +23,14 @@ class Progress:
         self._stream = stream
         self._started = time.monotonic()
         self._lock = threading.Lock()
+
+    def note_start(self) -> None:
+        """Say that the JVM starts, which takes most of a short run."""
+        self.say("starting Spark")
+
+    def note_session(self) -> None:
+        """Say that the JVM has started."""
+        self.say("Spark is up")
 
     def build_observer(self) -> RunObserver:
         """Return what the run calls."""
