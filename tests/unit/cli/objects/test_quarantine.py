@@ -95,7 +95,8 @@ def test_item_that_was_written_twice_is_listed_once(tmp_path):
 
 def test_text_has_one_line_per_item_with_its_location(config):
     lines = run(config, "list").stdout.splitlines()
-    assert lines[0].split() == ["id", "time", "level", "table", "reason", "what"]
+    assert lines[0].split() == ["id", "time", "level", "table", "reason", "what", "detail"]
+    assert "wrong number of fields" in lines[1] + lines[2]
     assert "landing/p.csv, line 2" in lines[1]
     assert "landing/orders/a+b é#1.json" in lines[3]
     assert "message m1" in lines[4]

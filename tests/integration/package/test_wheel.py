@@ -1,0 +1,84 @@
+"""The built wheel in an environment of its own, away from the clone: by command and by the Python API."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headwater.lake.prerequisites.prepared_start import FOLDER_VARIABLE
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[3]
+UV = Path(sys.prefix) / "bin" / "uv"
+PROGRAM = """
+import headwater as hw
+with hw.open() as lake:
+    assert lake.run().tables["orders"].commits == 0
+    print(lake["orders"].to_arrow().num_rows, hw.__file__)
+"""
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("elsewhere")
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
+    install = [UV, "pip", "install", "--quiet", "--python", folder / "venv/bin/python", "--no-deps"]
+    subprocess.run([*install, "--require-hashes", "-r", ROOT / "requirements/runtime.txt"], check=True)
+    subprocess.run([*install, wheel], check=True)
+    environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    environ |= {
+        "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
+        "XDG_STATE_HOME": str(folder / "state"),
+        # Jars that are there already; a user's first run downloads them.
+        FOLDER_VARIABLE: os.environ.get(FOLDER_VARIABLE) or str(Path(sys.prefix) / "share/headwater/spark"),
+    }
+
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+def test_the_wheel_has_what_the_package_reads(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = {name for name in archive.namelist() if name.startswith("headwater/")}
+    tracked = subprocess.run(
+        ["git", "ls-files", "src/headwater"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {name.removeprefix("src/") for name in tracked} <= shipped
+    assert "headwater/py.typed" in shipped
+
+
+def test_from_a_folder_of_files_to_rows(run: Run, tmp_path: Path) -> None:
+    assert run("headwater", "--version").startswith("headwater ")
+    folder = Path(run("python", "-c", "import os; print(os.getcwd())").strip())
+    (folder / "landing" / "orders").mkdir(parents=True)
+    rows = [{"id": number, "price": number / 2} for number in range(3)]
+    (folder / "landing/orders/a.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("headwater", "init")
+    assert "is valid" in run("headwater", "config", "check")
+    run("headwater", "run", "--once")
+    assert run("headwater", "sql", "select count(*) as n from orders", "--json") == '{"n": 3}\n'
+    said = run("python", "-c", PROGRAM).split()
+    assert said[0] == "3"
+    assert not Path(said[1]).is_relative_to(ROOT)
