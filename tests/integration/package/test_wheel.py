@@ -38,7 +38,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("elsewhere")
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
-    install = [UV, "pip", "install", "--quiet", "--python", folder / "venv/bin/python", "--no-deps"]
+    python = str(folder / "venv/bin/python")
+    install: list[str | Path] = [UV, "pip", "install", "--quiet", "--python", python, "--no-deps"]
     subprocess.run([*install, "--require-hashes", "-r", ROOT / "requirements/runtime.txt"], check=True)
     subprocess.run([*install, wheel], check=True)
     environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
