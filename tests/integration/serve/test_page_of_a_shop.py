@@ -15,7 +15,7 @@ from tests.fixtures.search.api import build_shop_api, run_server
 from tests.fixtures.search.browser import CONTRAST, Browser
 from tests.fixtures.search.shop import ITEMS, Item, ShopSearcher
 
-pytestmark = pytest.mark.usefixtures("without_complaints")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_complaints")]
 
 ANSWERED = (
     "!document.getElementById('answer-mode').hidden && "

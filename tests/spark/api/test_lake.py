@@ -98,24 +98,28 @@ def test_spark_and_arrow_read_the_same(shop: Shop) -> None:
         pytest.param(
             lambda rows, spark: pd.DataFrame(rows).assign(at=lambda frame: pd.to_datetime(frame["at"])),
             id="pandas",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda rows, spark: pl.DataFrame(rows).with_columns(
                 pl.col("at").str.to_datetime(time_zone="UTC")
             ),
             id="polars",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda rows, spark: pa.Table.from_pylist(rows).cast(
                 pa.schema([("id", pa.int64()), ("price", pa.float64()), ("at", pa.timestamp("us", "UTC"))])
             ),
             id="arrow",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda rows, spark: spark.createDataFrame(rows).selectExpr(
                 "id", "price", "cast(at as timestamp) at"
             ),
             id="spark",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -154,6 +158,7 @@ def test_rows_that_fit_nothing_are_rejected_whole(shop: Shop, rows: Any) -> None
     assert shop.lake["orders"].history()[0].instant == before.instant
 
 
+@pytest.mark.slow
 def test_quarantine_is_listed_retried_and_dropped(shop: Shop) -> None:
     quarantine = shop.lake.quarantine
     (item,) = quarantine.list(table="orders")
@@ -171,6 +176,7 @@ def test_quarantine_is_listed_retried_and_dropped(shop: Shop) -> None:
     assert len(quarantine) == 0
 
 
+@pytest.mark.slow
 def test_a_failed_table_raises_unless_asked_otherwise(tmp_path: Path, spark: SparkSession) -> None:
     shop = Shop(tmp_path, spark)
     shop.lake = hw.Lake(
