@@ -87,7 +87,7 @@ class ParserProcess:
             found: dict[str, Any] = json.loads(line)
             if "error" in found:
                 return Answer(None, found["reason"], found["error"], found["seconds"])
-            return Answer(found)
+            return Answer(found, seconds=found["seconds"])
         self._process.kill()
         code = self._process.wait()
         if is_late.is_set() or code == -signal.SIGPROF:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 
 from headwater.config.extras.packages import ensure_extra
@@ -41,6 +42,16 @@ def get_sandbox(max_memory_bytes: int) -> "Sandbox":
     return Sandbox(max_memory_bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """A document to parse; `uri` is for messages. A member of an archive has its address in `archive`."""
+
+    uri: str
+    kind: DocumentKind
+    data: bytes
+    archive: str = ""
+
+
 class Sandbox:
     """Up to `most` parser processes. Thread-safe.
 
@@ -65,22 +76,19 @@ class Sandbox:
         with self._changed:
             return frozenset(process.pid for process in (*self._idle, *self._busy))
 
-    def parse(
-        self, uri: str, kind: DocumentKind, data: bytes, budget: TimeBudget, max_chars: int
-    ) -> ParsedDocument:
+    def parse(self, document: DocumentFile, budget: TimeBudget, max_chars: int) -> ParsedDocument:
         """Parse the document within what the budget allows.
 
         Raises `ObjectUnreadableError`, `ObjectTooLargeError` and `ObjectTooSlowError`.
         """
         for _ in range(_ATTEMPTS):
-            answer = self._ask(ParseRequest(kind, data, budget.choose_limit(len(data)), max_chars))
+            answer = self._ask(document, budget, max_chars)
             if not answer.is_killed:
                 break
             # Something else may have ended the process, such as the kernel for want of memory.
         if answer.document is None:
-            budget.note_wasted(answer.seconds)
             error, hint = _ERRORS[answer.reason]
-            raise error(f"{uri} cannot be read as {kind}: {answer.error}", hint=hint)
+            raise error(f"{document.uri} cannot be read as {document.kind}: {answer.error}", hint=hint)
         sections = tuple(DocumentSection(*section) for section in answer.document["sections"])
         return ParsedDocument(answer.document["title"], sections)
 
@@ -92,9 +100,14 @@ class Sandbox:
         for process in processes:
             process.close()
 
-    def _ask(self, request: ParseRequest) -> Answer:
+    def _ask(self, document: DocumentFile, budget: TimeBudget, max_chars: int) -> Answer:
+        limit = budget.choose_limit(len(document.data), document.archive)
+        if not limit:
+            return Answer(None, "slow", "the documents of its archive take too long together")
         with self._borrow() as process:
-            return process.parse(request)
+            answer = process.parse(ParseRequest(document.kind, document.data, limit, max_chars))
+        budget.note(answer.seconds, document.archive, is_wasted=answer.document is None)
+        return answer
 
     @contextmanager
     def _borrow(self) -> Iterator[ParserProcess]:

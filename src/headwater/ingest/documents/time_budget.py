@@ -1,9 +1,12 @@
 """How long a document may be parsed, given what the documents before it took. Pure."""
 
 import threading
+from collections import defaultdict
+from math import inf
 
 _LEAST_SECONDS = 2.0
 _SECONDS_A_MEGABYTE = 1.0
+_DOCUMENTS_AN_ARCHIVE = 10
 
 
 class TimeBudget:
@@ -19,15 +22,24 @@ class TimeBudget:
         self._longest = longest
         self._lock = threading.Lock()
         self._wasted = 0.0
+        self._archives: defaultdict[str, float] = defaultdict(float)
 
-    def choose_limit(self, size: int) -> float:
-        """Return the seconds of CPU that a document of `size` bytes may take."""
-        least = _LEAST_SECONDS + _SECONDS_A_MEGABYTE * size / 1024**2
+    def choose_limit(self, size: int, archive: str = "") -> float:
+        """Return the seconds of CPU that a document of `size` bytes may take.
+
+        Members of an `archive` share the time of ten documents: 10,000 of them are one object. 0: the rest of
+        that is too short for another one.
+        """
+        least = min(self._longest, _LEAST_SECONDS + _SECONDS_A_MEGABYTE * size / 1024**2)
         with self._lock:
             half_of_rest = (2 * self._longest - self._wasted) / 2
-        return min(self._longest, max(least, half_of_rest))
+            left = _DOCUMENTS_AN_ARCHIVE * self._longest - self._archives[archive] if archive else inf
+        return min(self._longest, max(least, half_of_rest), left) if left >= least else 0.0
 
-    def note_wasted(self, seconds: float) -> None:
-        """Subtract what a document took that has no result."""
+    def note(self, seconds: float, archive: str = "", *, is_wasted: bool) -> None:
+        """Note what a document took; `is_wasted` if it has no result."""
         with self._lock:
-            self._wasted += seconds
+            if is_wasted:
+                self._wasted += seconds
+            if archive:
+                self._archives[archive] += seconds

@@ -1,8 +1,8 @@
 """The process that parses documents: `python -c ... run()`. It may be killed at any time.
 
 In: lines of JSON `{"kind", "size", "seconds", "max_chars"}`, each followed by that number of bytes. Out: one
-line of JSON for each, `{"title", "sections"}` or `{"error", "reason", "seconds"}`. A document that takes more
-than its `seconds` of CPU ends the process with SIGPROF.
+line of JSON for each, `{"title", "sections", "seconds"}` or `{"error", "reason", "seconds"}`. A document that
+takes more than its `seconds` of CPU ends the process with SIGPROF.
 """
 
 import json
@@ -64,13 +64,16 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 
 def _answer(kind: str, data: bytes, max_chars: int) -> str:
     started = time.process_time()
+    found: dict[str, Any]
     try:
-        return json.dumps(_parse(kind, data, max_chars))
+        found = _parse(kind, data, max_chars)
+        return json.dumps(found | {"seconds": time.process_time() - started})
     except MemoryError as error:
-        reason, why = "oversize", str(error) or "parsing needs more memory than `maxMemoryMb` allows"
+        why = str(error) or "parsing needs more memory than `maxMemoryMb` allows"
+        found = {"reason": "oversize", "error": why}
     except Exception as error:  # a library's error on malicious bytes concerns this document only
-        reason, why = "unparsable", f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]
-    return json.dumps({"reason": reason, "error": why, "seconds": time.process_time() - started})
+        found = {"reason": "unparsable", "error": f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]}
+    return json.dumps(found | {"seconds": time.process_time() - started})
 
 
 def _parse(kind: str, data: bytes, max_chars: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 
@@ -112,7 +113,7 @@ def open_parts(
     for member in iter_members(opened, options.text("members"), max_bytes):
         data = decompress(member.uri, member.data, left)
         left -= len(data)
-        yield ObjectData(member.uri, data, member.last_modified)
+        yield replace(member, data=data)
 
 
 def read_lines(

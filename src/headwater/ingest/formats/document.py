@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from headwater.errors import ConfigError, ObjectUnreadableError
 from headwater.ingest.documents.kind import find_kind
-from headwater.ingest.documents.sandbox import get_sandbox
+from headwater.ingest.documents.sandbox import DocumentFile, get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS, DocumentSection
 from headwater.ingest.documents.time_budget import TimeBudget
 from headwater.ingest.formats.protocol import ObjectData
@@ -50,7 +50,8 @@ class DocumentFormat:
         sandbox = get_sandbox(int(_number(options, "maxMemoryMb", 1024)) * 1024**2)
         longest = _number(options, "timeoutSeconds", 60)
         budget = self._budgets.setdefault(longest, TimeBudget(longest))
-        found = sandbox.parse(source.uri, kind, source.data, budget, max_bytes)
+        document = DocumentFile(source.uri, kind, source.data, source.archive)
+        found = sandbox.parse(document, budget, max_bytes)
         sections = [piece for section in found.sections for piece in _cut(section)]
         rows = [
             (found.title, kind, at, s.title, s.level, s.page, s.start, s.end, s.text)

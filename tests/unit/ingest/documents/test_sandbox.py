@@ -18,7 +18,7 @@ from headwater.errors import (
     ObjectUnreadableError,
 )
 from headwater.ingest.documents.kind import find_kind
-from headwater.ingest.documents.sandbox import Sandbox, get_sandbox
+from headwater.ingest.documents.sandbox import DocumentFile, Sandbox, get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS, MAX_TITLE_CHARS
 from headwater.ingest.documents.time_budget import TimeBudget
 from headwater.ingest.formats import load_format
@@ -35,7 +35,7 @@ SLOW = b"* a\n" * 500_000
 def parse(sandbox: Sandbox, name: str, data: bytes, seconds: float = 20):
     kind = find_kind(name, data)
     assert kind is not None
-    return sandbox.parse(name, kind, data, TimeBudget(seconds), 10**9)
+    return sandbox.parse(DocumentFile(name, kind, data), TimeBudget(seconds), 10**9)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_documents_of_too_many_sections_are_too_large(sandbox: Sandbox, name: st
 
 def test_documents_with_more_text_than_allowed_are_too_large(sandbox: Sandbox) -> None:
     with pytest.raises(ObjectTooLargeError, match="more than 9 characters"):
-        sandbox.parse("a.txt", "text", b"0123456789", TimeBudget(20), 9)
+        sandbox.parse(DocumentFile("a.txt", "text", b"0123456789"), TimeBudget(20), 9)
 
 
 def test_a_document_that_unpacks_to_too_much_is_too_large(sandbox: Sandbox) -> None:

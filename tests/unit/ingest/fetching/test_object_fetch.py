@@ -446,3 +446,19 @@ def test_hostile_documents_share_a_budget_and_the_others_of_the_task_are_read(be
     seen = outcomes(found)
     assert {seen[at]["reason"] for at in range(7)} == {"slow"}
     assert {seen[at]["status"] for at in range(7, 27)} == {"read"}
+
+
+def test_an_archive_of_slow_documents_is_given_up_as_a_whole(bench: Bench) -> None:
+    # Each takes a fifth of its limit, and all of them eighty times its limit.
+    members = {f"{at}.md": b"* a\n" * 1_500 for at in range(400)}
+    refs = [bench.put("slow.zip", write_zip(members)), bench.put("good.md", b"# A\n")]
+    plan = bench.plan(
+        "document", arrow_schema=DOCUMENT_SCHEMA.serialize().to_pybytes(), options={"timeoutSeconds": "0.3"}
+    )
+
+    found = bench.fetch(refs, plan)
+
+    outcome = outcomes(found)[0]
+    assert outcome["reason"] == "slow"
+    assert "the documents of its archive take too long together" in str(outcome["detail"])
+    assert outcomes(found)[1]["status"] == "read"
