@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -44,25 +44,37 @@ class Candidate(NamedTuple):
 
 
 class AllStems:
-    """The stems of all candidates, searched at once: much faster for a word that none has."""
+    """The stems of all candidates, searched at once: much faster for a word that none has.
+
+    Joined on first use: most words are in one of the best candidates.
+    """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        words = [one.passage.words for one in candidates]
-        self._own = "\n".join(chain.from_iterable((one.text.name, one.text.body) for one in words))
-        self._related = "\n".join(one.text.related for one in words)
-        self._keywords = frozenset[str]().union(*(one.keyword_stems for one in words))
+        self._words = [one.passage.words for one in candidates]
+
+    @cached_property
+    def _own(self) -> str:
+        return "\n".join(chain.from_iterable((one.text.name, one.text.body) for one in self._words))
+
+    @cached_property
+    def _related(self) -> str:
+        return "\n".join(one.text.related for one in self._words)
+
+    @cached_property
+    def _keywords(self) -> frozenset[str]:
+        return frozenset[str]().union(*(one.keyword_stems for one in self._words))
 
     def has_any(self, stems: Iterable[str]) -> bool:
         """True if a candidate has one of the stems anywhere."""
         return any(
-            stem in self._keywords or f" {stem} " in self._own or f" {stem} " in self._related
+            f" {stem} " in self._own or stem in self._keywords or f" {stem} " in self._related
             for stem in stems
         )
 
     def has_part(self, stems: Iterable[str]) -> bool:
         """True if one of the stems names what a candidate is, has or does: a case for headphones is
         not headphones."""
-        return any(stem in self._keywords or widen(stem) in self._own for stem in stems)
+        return any(widen(stem) in self._own or stem in self._keywords for stem in stems)
 
 
 def widen(stem: str) -> str:

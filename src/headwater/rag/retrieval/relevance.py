@@ -123,7 +123,9 @@ def judge_relevance(
     terms = [term for term in wanted if not term.joined] or list(wanted)
     things = list_main_words(text)
     everything = AllStems(candidates)
-    unmatched = tuple(term.word for term in things if not everything.has_part(term.stems))
+    unmatched = tuple(
+        term.word for term in things if not (_has_part(top, term) or everything.has_part(term.stems))
+    )
     near = [score for one in candidates if (score := one.scores[0]) is not None] or [0.0]
     named = [top.passage.words.text.is_name(stem) for term in things for stem in term.stems[:1]]
     evidence = (
