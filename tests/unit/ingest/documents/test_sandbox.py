@@ -70,7 +70,7 @@ def test_a_slow_document_occupies_one_process_while_another_reads_those_behind_i
     sandbox = Sandbox(MEMORY, patience=0)
     try:
         with ThreadPoolExecutor(1) as pool:
-            slow = pool.submit(parse, sandbox, "slow.md", SLOW, 2)
+            slow = pool.submit(parse, sandbox, "slow.md", SLOW, 3)
             wait_until(lambda: len(sandbox.pids) == 1)
             for _ in range(3):
                 assert parse(sandbox, "a.md", b"# A\n").title == "A"
