@@ -33,6 +33,7 @@ HeadwaterError                exit code 1
 │   ├── ObjectUnreadableError     bytes that do not match the format
 │   ├── ObjectSchemaError         columns with types that the table cannot store
 │   ├── ObjectTooLargeError       more bytes, fetched or decompressed, than allowed
+│   ├── ObjectTooSlowError        parsing takes longer than allowed
 │   └── ObjectUnavailableError    (retryable) 5xx, timeout
 ├── IngestError               1  a data table's batch failed
 │   ├── BacklogError          1  (retryable) table services are too far behind for another batch
@@ -250,6 +251,12 @@ class ObjectTooLargeError(ObjectError):
     """The object, stored or decompressed, exceeds the limit for one object."""
 
     reason = "oversize"
+
+
+class ObjectTooSlowError(ObjectError):
+    """Parsing the object takes longer than one object may."""
+
+    reason = "slow"
 
 
 class ObjectUnavailableError(ObjectError):

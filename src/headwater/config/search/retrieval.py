@@ -51,7 +51,8 @@ class RetrievalConfig(Section):
     )
     depth: int = Field(100, ge=10, le=1_000, description="Candidates per search, vector and lexical.")
     correct_spelling: bool = Field(
-        True, description="Correct words that occur in no row to the nearest known word."
+        True,
+        description="Correct words that occur in no row to the nearest known word, up to four in a query.",
     )
     relevance: RelevanceConfig = Field(
         RelevanceConfig(), description="Confidence below which `/recommend` answers that nothing matches."

@@ -54,6 +54,9 @@ class BadObjectPolicy(Section):
     oversize: BadObjectAction = Field(
         "quarantine", description="The object, or each record in it, is too large."
     )
+    slow: BadObjectAction = Field(
+        "quarantine", description="Parsing the document takes longer than one may: see `timeoutSeconds`."
+    )
     unwritable: BadObjectAction = Field(
         "quarantine", description="Spark or Hudi fails on rows that fit the columns."
     )

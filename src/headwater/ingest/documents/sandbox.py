@@ -1,107 +1,144 @@
-"""Parses documents in a separate process, bounded in time and memory, that ends with its parent."""
+"""Parses documents in separate processes, bounded in time and memory, that end with their parent."""
 
 import atexit
-import json
-import subprocess
-import sys
 import threading
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from headwater.config.extras.packages import ensure_extra
-from headwater.errors import ObjectTooLargeError, ObjectUnreadableError
+from headwater.errors import ObjectError, ObjectTooLargeError, ObjectTooSlowError, ObjectUnreadableError
 from headwater.ingest.documents.kind import DocumentKind
+from headwater.ingest.documents.parser_process import Answer, ParseRequest, ParserProcess
 from headwater.ingest.documents.section import DocumentSection, ParsedDocument
+from headwater.ingest.documents.time_budget import TimeBudget
 
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from headwater.ingest.documents.worker import run; run(int(sys.argv[2]))"
-)
-_ERRORS = {"oversize": ObjectTooLargeError, "unparsable": ObjectUnreadableError}
+MAX_PROCESSES = 2
+"""Maximum number of parser processes of one Spark task; each core has a task of its own."""
+
+# Most documents take a tenth of that: a task has one process until one of them occupies it.
+_PATIENCE_SECONDS = 1.0
+_ATTEMPTS = 2
+_ERRORS: dict[str, tuple[type[ObjectError], str]] = {
+    "oversize": (ObjectTooLargeError, "repair the document, or exclude it with `path`"),
+    "unparsable": (ObjectUnreadableError, "repair the document, or exclude it with `path`"),
+    "slow": (
+        ObjectTooSlowError,
+        "exclude it with `path`, or raise `timeoutSeconds` in `options` and run: headwater quarantine retry",
+    ),
+}
 
 
 @lru_cache(maxsize=4)
-def get_sandbox(timeout_seconds: float, max_memory_bytes: int) -> "Sandbox":
-    """Return this process's sandbox for these bounds; a new one takes longer to start than most documents.
+def get_sandbox(max_memory_bytes: int) -> "Sandbox":
+    """Return the sandbox of this Python process for this bound; processes take longer to start than most
+    documents.
 
     Raises `MissingExtraError` without the extra: missing parser libraries are no error of the document.
     """
     ensure_extra("documents", "`format: document`")
-    return Sandbox(timeout_seconds, max_memory_bytes)
+    return Sandbox(max_memory_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """A document to parse; `uri` is for messages. A member of an archive has its address in `archive`."""
+
+    uri: str
+    kind: DocumentKind
+    data: bytes
+    archive: str = ""
 
 
 class Sandbox:
-    """A worker process, started on first use and after each termination. Thread-safe."""
+    """Up to `most` parser processes. Thread-safe.
 
-    def __init__(self, timeout_seconds: float, max_memory_bytes: int) -> None:
-        self._timeout = timeout_seconds
+    The first is started on first use. Another one is started only when each of the present ones has been busy
+    with its document for a second: the documents after a hostile file need not wait for its limit.
+    """
+
+    def __init__(
+        self, max_memory_bytes: int, most: int = MAX_PROCESSES, patience: float = _PATIENCE_SECONDS
+    ) -> None:
         self._max_memory = max_memory_bytes
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._most = most
+        self._patience = patience
+        self._changed = threading.Condition()
+        self._idle: list[ParserProcess] = []
+        self._busy: dict[ParserProcess, float] = {}
         atexit.register(self.close)
 
-    def parse(self, uri: str, kind: DocumentKind, data: bytes) -> ParsedDocument:
-        """Parse the document. Raises `ObjectUnreadableError`, also on timeout, and `ObjectTooLargeError`."""
-        with self._lock:
-            answer = self._ask(kind, data)
-        if "error" in answer:
-            raise _ERRORS[answer["reason"]](
-                f"{uri} cannot be read as {kind}: {answer['error']}",
-                hint="repair the document, or exclude it with `path`",
-            )
-        return ParsedDocument(
-            answer["title"], tuple(DocumentSection(*section) for section in answer["sections"])
-        )
+    @property
+    def pids(self) -> frozenset[int]:
+        """Ids of the processes."""
+        with self._changed:
+            return frozenset(process.pid for process in (*self._idle, *self._busy))
+
+    def parse(self, document: DocumentFile, budget: TimeBudget, max_chars: int) -> ParsedDocument:
+        """Parse the document within what the budget allows.
+
+        Raises `ObjectUnreadableError`, `ObjectTooLargeError` and `ObjectTooSlowError`.
+        """
+        for _ in range(_ATTEMPTS):
+            answer = self._ask(document, budget, max_chars)
+            if not answer.is_killed:
+                break
+            # Something else may have ended the process, such as the kernel for want of memory.
+        if answer.document is None:
+            error, hint = _ERRORS[answer.reason]
+            raise error(f"{document.uri} cannot be read as {document.kind}: {answer.error}", hint=hint)
+        sections = tuple(DocumentSection(*section) for section in answer.document["sections"])
+        return ParsedDocument(answer.document["title"], sections)
 
     def close(self) -> None:
-        """End the process if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream:
-                    with suppress(OSError):
-                        stream.close()
+        """End all processes."""
+        with self._changed:
+            processes = [*self._idle, *self._busy]
+            self._idle.clear()
+        for process in processes:
+            process.close()
 
-    def _ask(self, kind: DocumentKind, data: bytes) -> dict[str, Any]:
-        process = self._start()
-        assert process.stdin is not None  # noqa: S101 - both are pipes
-        assert process.stdout is not None  # noqa: S101
-        is_late = threading.Event()
+    def _ask(self, document: DocumentFile, budget: TimeBudget, max_chars: int) -> Answer:
+        limit = budget.choose_limit(len(document.data), document.archive)
+        if not limit:
+            return Answer(None, "slow", "the documents of its archive take too long together")
+        with self._borrow() as process:
+            answer = process.parse(ParseRequest(document.kind, document.data, limit, max_chars))
+        budget.note(answer.seconds, document.archive, is_wasted=answer.document is None)
+        return answer
 
-        def give_up() -> None:
-            is_late.set()
-            process.kill()
-
-        timer = threading.Timer(self._timeout, give_up)
-        timer.start()
-        line = b""
+    @contextmanager
+    def _borrow(self) -> Iterator[ParserProcess]:
+        process = self._take()
         try:
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps({"kind": kind, "size": len(data)}).encode() + b"\n")
-                process.stdin.write(data)
-                process.stdin.flush()
-                line = process.stdout.readline()
+            yield process
         finally:
-            timer.cancel()
-        if line.endswith(b"\n"):
-            found: dict[str, Any] = json.loads(line)
-            return found
-        code = process.wait()
-        self.close()
-        why = f"its parser exited with code {code}"
-        if is_late.is_set():
-            why = f"parsing took longer than {self._timeout:g} s"
-        return {"reason": "unparsable", "error": why}
+            with self._changed:
+                del self._busy[process]
+                if process.is_running:
+                    self._idle.append(process)
+                else:
+                    process.close()
+                self._changed.notify()
 
-    def _start(self) -> "subprocess.Popen[bytes]":
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            command = [sys.executable, "-c", _START, json.dumps(sys.path), str(self._max_memory)]
-            # Parser warnings about a document may contain anything and are not logged.
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        return self._process
+    def _take(self) -> ParserProcess:
+        with self._changed:
+            while not self._idle:
+                pause = self._find_pause()
+                if pause is not None and pause <= 0:
+                    self._idle.append(ParserProcess(self._max_memory))
+                else:
+                    self._changed.wait(pause)
+            process = self._idle.pop()
+            self._busy[process] = time.monotonic()
+            return process
+
+    def _find_pause(self) -> float | None:
+        """Return when another process may be started, in seconds; None while there are enough."""
+        if not self._busy:
+            return 0.0
+        if len(self._busy) >= self._most:
+            return None
+        return max(self._busy.values()) + self._patience - time.monotonic()

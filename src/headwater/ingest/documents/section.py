@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 MAX_SECTION_CHARS = 100_000
 """Maximum length of a section; longer ones are split, at a paragraph if possible."""
+MAX_TITLE_CHARS = 500
+"""Maximum length of a title; longer ones are truncated, since each row of a section repeats it."""
+MAX_SECTIONS = 100_000
+"""Maximum number of sections of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +32,9 @@ class ParsedDocument:
 
     title: str
     sections: tuple[DocumentSection, ...]
+
+
+def check_count(sections: int) -> None:
+    """Raise `MemoryError` if a document has more than `MAX_SECTIONS`."""
+    if sections > MAX_SECTIONS:
+        raise MemoryError(f"it has {sections:,} sections; the limit is {MAX_SECTIONS:,}")

@@ -4,9 +4,18 @@ import re
 
 from bs4.dammit import EncodingDetector
 
-_MARKS = (("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"))
+# The mark of UTF-32-LE begins with that of UTF-16-LE.
+_MARKS = (
+    ("utf-8", b"\xef\xbb\xbf"),
+    ("utf-32-le", b"\xff\xfe\0\0"),
+    ("utf-32-be", b"\0\0\xfe\xff"),
+    ("utf-16-le", b"\xff\xfe"),
+    ("utf-16-be", b"\xfe\xff"),
+)
 _JUNK = re.compile("[\0\ufffd]")
 _JUNK_SHARE = 0.1
+# The search takes quadratic time; browsers search 1,024 bytes.
+_DECLARED_WITHIN = 16 * 1024
 
 
 class SourceText:
@@ -44,11 +53,21 @@ def _find_encoding(data: bytes, *, declares: bool) -> tuple[str, int]:
     for encoding, mark in _MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
-    declared = EncodingDetector.find_declared_encoding(data, is_html=True) if declares else None
+    declared = (
+        EncodingDetector.find_declared_encoding(
+            data[:_DECLARED_WITHIN], is_html=True, search_entire_document=True
+        )
+        if declares
+        else None
+    )
     for name in (declared, "utf-8"):
         if name and _can_decode(data, name):
             return name, 0
     return "cp1252", 0
+
+
+def _find_declared(head: bytes) -> str | None:
+    return EncodingDetector.find_declared_encoding(head, is_html=True, search_entire_document=True)
 
 
 def _can_decode(data: bytes, encoding: str) -> bool:

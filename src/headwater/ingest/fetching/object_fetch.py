@@ -1,7 +1,7 @@
 """Fetches and reads many objects inside one Spark task: the body of a `mapInArrow`. Does not use Spark.
 
-Downloads overlap (`fetching.download`). Objects are read one after the other, and their rows are returned
-only if the complete object is readable.
+Downloads overlap (`fetching.download`). Objects are read one after the other, or a few at a time in other
+processes (`fetching.concurrent_reads`). Their rows are returned only if the complete object is readable.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +10,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from headwater.errors import HeadwaterError, ObjectError, ObjectUnreadableError
+from headwater.ingest.documents.sandbox import MAX_PROCESSES
 from headwater.ingest.evolution.column_sampler import ColumnSampler
 from headwater.ingest.evolution.schema_sample import SchemaSample, merge_samples
+from headwater.ingest.fetching.concurrent_reads import iter_reads
 from headwater.ingest.fetching.download import Download, FetchRequest, describe, iter_downloads, skip_empty
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.fetching.row_batches import RowBatches
 from headwater.ingest.formats import (
+    HEAVY_FORMATS,
     JSON_FORMATS,
     ColumnsFormat,
     LinesFormat,
@@ -75,12 +78,13 @@ def fetch_objects(batches: Iterable[pa.RecordBatch], plan: FetchPlan) -> Iterato
     An error of one object is its outcome. Errors of the whole source (`CredentialsError`, `SourceError`) or
     the configuration (`ConfigError`) are raised.
     """
-    reader = _ObjectReader(plan)
-    rows = RowBatches(reader.value_type, rescues=plan.rescues)
+    store, file_format = build_object_store(plan.store), load_format(plan.format)
+    count = MAX_PROCESSES if plan.format in HEAVY_FORMATS else 1
+    readers = [_ObjectReader(plan, store, file_format) for _ in range(count)]
+    rows = RowBatches(readers[0].value_type, rescues=plan.rescues)
     limit = plan.max_fetched_bytes or plan.max_object_bytes
-    downloads = iter_downloads(_iter_requests(batches), reader.store, limit, plan.threads, plan.window)
-    for download in downloads:
-        found, outcome = reader.read(download)
+    downloads = iter_downloads(_iter_requests(batches), store, limit, plan.threads, plan.window)
+    for download, (found, outcome) in iter_reads(downloads, [reader.read for reader in readers]):
         yield from rows.add(
             download.request.object_index, found.numbers, found.values, outcome, found.rescued
         )
@@ -111,10 +115,9 @@ class _Rows:
 class _ObjectReader:
     """Converts a downloaded object to its rows and its outcome."""
 
-    def __init__(self, plan: FetchPlan) -> None:
-        self.store: ObjectStore = build_object_store(plan.store)
+    def __init__(self, plan: FetchPlan, store: ObjectStore, found: LinesFormat | ColumnsFormat) -> None:
+        self._store = store
         self._plan = plan
-        found = load_format(plan.format)
         # Checked once: an isinstance check of a protocol costs as much as reading a small object.
         self._lines = found if isinstance(found, LinesFormat) else None
         self._columns = found if isinstance(found, ColumnsFormat) else None
@@ -163,7 +166,7 @@ class _ObjectReader:
         return taken
 
     def _read_rows(self, ref: ObjectRef, content: ObjectContent) -> _Rows:
-        source = ObjectData(self.store.uri(ref), content.data, content.state.last_modified)
+        source = ObjectData(self._store.uri(ref), content.data, content.state.last_modified)
         parts = open_parts(source, self._plan.format, self._options, self._plan.max_object_bytes)
         try:
             return self._join([self._read_part(part) for part in parts])

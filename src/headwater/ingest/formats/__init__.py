@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 
@@ -27,6 +28,7 @@ from headwater.sources.log_records import is_log
 
 __all__ = [
     "FORMAT_NAMES",
+    "HEAVY_FORMATS",
     "JSON_FORMATS",
     "ColumnsFormat",
     "Lines",
@@ -60,6 +62,8 @@ _FORMATS = {
 }
 FORMAT_NAMES = tuple(_FORMATS)
 JSON_FORMATS = frozenset({"json", "json_array"})
+HEAVY_FORMATS = frozenset({"document"})
+"""Reading an object takes much longer than fetching it, and happens in another process."""
 _LINES_FORMATS = frozenset({"json", "json_array", "csv", "text", "xml", "xlsx", "avro_records", "protobuf"})
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 _SAMPLE_PARTS = 10
@@ -70,13 +74,20 @@ def is_lines_format(name: str) -> bool:
     return name in _LINES_FORMATS
 
 
-@cache
 def load_format(name: str) -> LinesFormat | ColumnsFormat:
-    """Return the format of that name. Raises `ConfigError` for an unknown name."""
+    """Return the format of that name, for the objects of one task: it may keep what they have in common.
+
+    Raises `ConfigError` for an unknown name.
+    """
+    return _load_class(name)()
+
+
+@cache
+def _load_class(name: str) -> type[LinesFormat | ColumnsFormat]:
     if name not in _FORMATS:
         raise ConfigError(f"format {name!r} does not exist", hint=f"use one of {', '.join(FORMAT_NAMES)}")
     module = importlib.import_module(f"headwater.ingest.formats.{name}")
-    found: LinesFormat | ColumnsFormat = getattr(module, _FORMATS[name])()
+    found: type[LinesFormat | ColumnsFormat] = getattr(module, _FORMATS[name])
     return found
 
 
@@ -102,7 +113,7 @@ def open_parts(
     for member in iter_members(opened, options.text("members"), max_bytes):
         data = decompress(member.uri, member.data, left)
         left -= len(data)
-        yield ObjectData(member.uri, data, member.last_modified)
+        yield replace(member, data=data)
 
 
 def read_lines(

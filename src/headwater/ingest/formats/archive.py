@@ -51,7 +51,7 @@ def iter_members(source: ObjectData, pattern: str, max_bytes: int) -> Iterator[O
         data = _read(source.uri, member, left)
         left -= len(data)
         if data:
-            yield ObjectData(f"{source.uri}!/{member.name}", data, source.last_modified)
+            yield ObjectData(f"{source.uri}!/{member.name}", data, source.last_modified, source.uri)
 
 
 def _choose_lister(source: ObjectData, max_bytes: int) -> _Lister:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from headwater.errors import ConfigError, ObjectTooLargeError, ObjectUnreadableError
+from headwater.errors import ConfigError, ObjectUnreadableError
 from headwater.ingest.documents.kind import find_kind
-from headwater.ingest.documents.sandbox import get_sandbox
+from headwater.ingest.documents.sandbox import DocumentFile, get_sandbox
 from headwater.ingest.documents.section import MAX_SECTION_CHARS, DocumentSection
+from headwater.ingest.documents.time_budget import TimeBudget
 from headwater.ingest.formats.protocol import ObjectData
 from headwater.ingest.formats.reader_options import ReaderOptions
 
@@ -27,7 +28,13 @@ DOCUMENT_SCHEMA = pa.schema(
 
 
 class DocumentFormat:
-    """Options: timeoutSeconds (60) and maxMemoryMb (1024) per document; beyond them it is quarantined."""
+    """Options: timeoutSeconds (60) of CPU and maxMemoryMb (1024) per document; beyond them it is quarantined.
+
+    Documents that share an instance, those of one task, also share a `TimeBudget`.
+    """
+
+    def __init__(self) -> None:
+        self._budgets: dict[float, TimeBudget] = {}
 
     def read_table(self, source: ObjectData, options: ReaderOptions, max_bytes: int) -> pa.Table:
         """Return the document's title, kind, and its sections in order, numbered from 1.
@@ -40,12 +47,11 @@ class DocumentFormat:
                 f"{source.uri} is not a supported document; it begins with {source.data[:8].hex(' ')}",
                 hint="supported are PDF, HTML, Markdown, DOCX and plain text, by content or extension",
             )
-        sandbox = get_sandbox(
-            _number(options, "timeoutSeconds", 60), int(_number(options, "maxMemoryMb", 1024)) * 1024**2
-        )
-        found = sandbox.parse(source.uri, kind, source.data)
-        if sum(len(section.text) for section in found.sections) > max_bytes:
-            raise ObjectTooLargeError(f"{source.uri} contains more than {max_bytes} characters")
+        sandbox = get_sandbox(int(_number(options, "maxMemoryMb", 1024)) * 1024**2)
+        longest = _number(options, "timeoutSeconds", 60)
+        budget = self._budgets.setdefault(longest, TimeBudget(longest))
+        document = DocumentFile(source.uri, kind, source.data, source.archive)
+        found = sandbox.parse(document, budget, max_bytes)
         sections = [piece for section in found.sections for piece in _cut(section)]
         rows = [
             (found.title, kind, at, s.title, s.level, s.page, s.start, s.end, s.text)

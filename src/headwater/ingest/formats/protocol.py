@@ -16,11 +16,15 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 
 @dataclass(frozen=True, slots=True)
 class ObjectData:
-    """One object's bytes, decompressed, with metadata for its rows (`last_modified`: UTC)."""
+    """One object's bytes, decompressed, with metadata for its rows (`last_modified`: UTC).
+
+    A member of an archive has the archive's address in `archive`.
+    """
 
     uri: str
     data: bytes
     last_modified: datetime | None = None
+    archive: str = ""
 
 
 @dataclass(frozen=True, slots=True)

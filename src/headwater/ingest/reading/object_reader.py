@@ -21,6 +21,7 @@ from headwater.config.file_format import PACKED_SUFFIXES
 from headwater.ingest.evolution.rescued_data import build_misfits, join_json
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.formats import HEAVY_FORMATS
 from headwater.ingest.formats.markers import MARKER
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork, estimate_size
@@ -189,7 +190,7 @@ def _measure(requests: Sequence[ReadRequest], file_format: str) -> FetchWork:
     # Large objects of unknown size are rejected by the driver, and then read by their size.
     refs = (request.ref for request in requests)
     total = sum(estimate_size(ref.size or 0, ref.key, file_format) for ref in refs)
-    return FetchWork(len(requests), total, is_heavy=file_format == "document")
+    return FetchWork(len(requests), total, is_heavy=file_format in HEAVY_FORMATS)
 
 
 def _has_bounded_size(requests: Sequence[ReadRequest]) -> bool:

@@ -6,13 +6,10 @@ from functools import lru_cache
 from headwater.rag.generation.vocabulary import load_groups
 from headwater.rag.lexical.analyzer import list_words
 from headwater.rag.lexical.english_words import load_english_words
-from headwater.rag.lexical.languages import ENGLISH
+from headwater.rag.lexical.languages import ENGLISH, LANGUAGES
 
-DEFAULT = "en"
-_WORDS = {
-    **load_groups("function_words"),
-    DEFAULT: load_groups("function_words")[DEFAULT] | ENGLISH.stop_words,
-}
+DEFAULT = ENGLISH.code
+_WORDS = {language.code: language.function_words | language.prose_words for language in LANGUAGES}
 _ALL = frozenset[str]().union(*_WORDS.values())
 _MIN_HITS = 2
 _MIN_ENGLISH = 0.5

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from headwater.rag.lexical.analyzer import Term, add_other_stems, analyze, detect_language
-from headwater.rag.retrieval.candidates import Candidate
+from headwater.rag.lexical.analyzer import Term, analyze, detect_language
+from headwater.rag.retrieval.candidates import AllStems, Candidate, widen
+from headwater.rag.retrieval.understanding import MAX_WORDS, add_stems_if_few
 
 # Buyers' praise of what they want, which few sellers use.
 _PRAISE = frozenset(
@@ -101,7 +102,6 @@ _BREAK = re.compile(r"[,.;:!?()\u2013\u2014]\s|[,.;:!?]$")
 _NEAR, _NEARER, _COVERED, _NAMED, _LONG, _FOUND, _BASE = 5.5, 5.0, 4.5, 1.8, 0.9, 2.5, -7.0
 _MOST_TERMS = 4
 """Further words of a query are no sign of a buyer."""
-_MIN_PART = 4
 
 
 class Relevance(NamedTuple):
@@ -122,8 +122,9 @@ def judge_relevance(
         return Relevance(0.0)
     terms = [term for term in wanted if not term.joined] or list(wanted)
     things = list_main_words(text)
+    everything = AllStems(candidates)
     unmatched = tuple(
-        term.word for term in things if not any(_has_part(candidate, term) for candidate in candidates)
+        term.word for term in things if not (_has_part(top, term) or everything.has_part(term.stems))
     )
     near = [score for one in candidates if (score := one.scores[0]) is not None] or [0.0]
     named = [top.passage.words.text.is_name(stem) for term in things for stem in term.stems[:1]]
@@ -151,13 +152,14 @@ def list_main_words(text: str) -> list[Term]:
     for term in analyze(text, language):
         if term.joined:
             continue
-        if found and (term.word in language.ends or _BREAK.search(text[end : term.start])):
+        has_ended = found and (term.word in language.ends or _BREAK.search(text[end : term.start]))
+        if has_ended or len(found) == MAX_WORDS:
             break
         end = term.end
         closed = (language.stop_words, language.ends, _PRAISE)
         if not any(term.word in words for words in closed):
-            found.append(add_other_stems(term))
-    return found
+            found.append(term)
+    return list(add_stems_if_few(found))
 
 
 def _has_part(candidate: Candidate, term: Term) -> bool:
@@ -166,9 +168,7 @@ def _has_part(candidate: Candidate, term: Term) -> bool:
     A case for headphones is not headphones.
     """
     words = candidate.passage.words
-    for stem in term.stems:
-        is_long = len(stem) >= _MIN_PART and stem.isalpha()
-        sought = stem if is_long else f" {stem} "
-        if sought in words.text.name or sought in words.text.body or stem in words.keyword_stems:
-            return True
-    return False
+    return any(
+        stem in words.keyword_stems or (sought := widen(stem)) in words.text.name or sought in words.text.body
+        for stem in term.stems
+    )

@@ -18,14 +18,14 @@ from headwater.errors import SearchError
 from headwater.rag.embedding.protocol import Embedder
 from headwater.rag.lexical.analyzer import Term, detect_language, list_words, stem
 from headwater.rag.lexical.sparse import TRIGRAMS, WORDS, SparseEncoder
-from headwater.rag.retrieval.candidates import Candidate, gather
+from headwater.rag.retrieval.candidates import AllStems, Candidate, gather
 from headwater.rag.retrieval.diversity import diversify
 from headwater.rag.retrieval.fusion import fuse_distributions, fuse_ranks
 from headwater.rag.retrieval.query import FoundRow, SearchQuery, SearchResult
 from headwater.rag.retrieval.ranking import Ranked, Weights, rank
 from headwater.rag.retrieval.relevance import Relevance, judge_relevance
 from headwater.rag.retrieval.reranking import Reranker, reorder
-from headwater.rag.retrieval.spelling import correct, find_unknown, may_be_wrong, respell
+from headwater.rag.retrieval.spelling import MAX_MISSPELT, correct, find_unknown, may_be_wrong, respell
 from headwater.rag.retrieval.understanding import Understanding, spell_corrections, understand
 from headwater.rag.retrieval.vocabulary import Vocabulary
 from headwater.rag.vector_stores.conditions import TENANT
@@ -156,6 +156,8 @@ class Retriever:
         unknown = [
             term.word for term in wanted if may_be_wrong(term) and not self._vocabulary.has_any(term.stems)
         ]
+        if len(unknown) > MAX_MISSPELT:
+            return {}
         nearest = {word: self._vocabulary.find_nearest(word) for word in unknown}
         return {word: near for word, near in nearest.items() if near is not None}
 
@@ -166,7 +168,7 @@ class Retriever:
         legs = self._ask(reading, conditions)
         candidates = gather(legs)
         unknown = find_unknown(reading.wanted, candidates) if self._config.correct_spelling else []
-        if not unknown:
+        if not 0 < len(unknown) <= MAX_MISSPELT:
             return candidates, reading, {}
         letters = self._encoder.encode_spelling(unknown)
         similar = self._index.search([SearchRequest(TRIGRAMS, letters, _SPELLING_DEPTH, conditions)])
@@ -272,11 +274,11 @@ def _respell(reading: Reading, corrections: Mapping[str, str]) -> Reading:
 
 def _is_confirmed(corrections: Mapping[str, str], candidates: Sequence[Candidate]) -> bool:
     """True if no row has a word as typed, and each correction occurs in some row."""
-
-    def is_anywhere(word: str) -> bool:
-        return any(candidate.has(stem(word)) for candidate in candidates)
-
-    return all(is_anywhere(near) and not is_anywhere(word) for word, near in corrections.items())
+    everything = AllStems(candidates)
+    return all(
+        everything.has_any([stem(near)]) and not everything.has_any([stem(word)])
+        for word, near in corrections.items()
+    )
 
 
 def _replace_words(text: str, corrections: Mapping[str, str]) -> str:

@@ -13,7 +13,11 @@ from rapidfuzz.distance import OSA
 from headwater.rag.lexical.analyzer import Term, add_other_stems, stem
 from headwater.rag.lexical.english_words import load_english_words
 from headwater.rag.lexical.languages import ENGLISH
-from headwater.rag.retrieval.candidates import Candidate
+from headwater.rag.retrieval.candidates import AllStems, Candidate
+
+MAX_MISSPELT = 4
+"""Maximum number of unknown words in a query that is corrected. More are another language or noise, and each
+costs a search through all words."""
 
 _MIN_LETTERS = 4
 # From this length on, a word may have two wrong letters.
@@ -22,11 +26,11 @@ _LONG = 7
 
 def find_unknown(wanted: Sequence[Term], found: Sequence[Candidate]) -> list[str]:
     """Return words of the query that occur in none of the rows and are not English words."""
-    return [
-        term.word
-        for term in wanted
-        if may_be_wrong(term) and not any(candidate.has_any(term.stems) for candidate in found)
-    ]
+    doubtful = [term for term in wanted if may_be_wrong(term)]
+    if not doubtful:
+        return []
+    everything = AllStems(found)
+    return [term.word for term in doubtful if not everything.has_any(term.stems)]
 
 
 def correct(words: Sequence[str], pool: Sequence[Candidate]) -> dict[str, str]:

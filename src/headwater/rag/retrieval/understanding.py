@@ -7,6 +7,7 @@ wrong reading cannot hide anything.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from headwater.rag.lexical import units
 from headwater.rag.lexical.analyzer import Term, add_other_stems, analyze, detect_language, fold
@@ -14,6 +15,12 @@ from headwater.rag.lexical.languages import Language
 
 # Maximum length read from a query; longer text adds nothing to its meaning.
 MAX_CHARACTERS = 2_000
+# Each word is compared with all candidates: this bounds the cost of a query. The model reads all of it. 512
+# characters of prose have fewer words; the longest judged query has 8.
+MAX_WORDS = 64
+# Fewer words do not show their language reliably.
+_SURE_WORDS = 12
+_MAX_UNWANTED = 4
 _MAX_NEGATED_WORDS = 3
 
 # "isn't", "don't", also with a typographic apostrophe.
@@ -116,8 +123,21 @@ def understand(query: str) -> Understanding:
     kept = [term for number, term in enumerate(terms) if number not in dropped]
     # Only stop words and prices: better these than nothing.
     chosen = [term for term in kept if term.word not in language.stop_words] or kept or terms
-    wanted = tuple(map(add_other_stems, chosen))
-    return Understanding(_write_text(rest, terms, dropped), wanted, unwanted, lowest, highest, direction)
+    wanted = add_stems_if_few(_list_first(chosen))
+    text = _write_text(rest, terms, dropped)
+    return Understanding(text, wanted, unwanted[:_MAX_UNWANTED], lowest, highest, direction)
+
+
+def _list_first(terms: Sequence[Term]) -> list[Term]:
+    """Return the terms of the first `MAX_WORDS` different words."""
+    words = dict.fromkeys(term.word for term in terms)
+    kept = frozenset(islice(words, MAX_WORDS))
+    return [term for term in terms if term.word in kept][: 2 * MAX_WORDS]
+
+
+def add_stems_if_few(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms with their stems in all languages, unless there are enough to show their language."""
+    return tuple(terms) if len(terms) > _SURE_WORDS else tuple(map(add_other_stems, terms))
 
 
 def _write_text(rest: str, terms: Sequence[Term], dropped: frozenset[int]) -> str:

@@ -84,6 +84,55 @@ def test_html_may_nest_deeper_than_the_stack() -> None:
     assert parse_html(data).sections[0].text == "deep"
 
 
+def test_html_body_ends_a_head_without_an_end() -> None:
+    found = parse_html(b"<html><head><title>T</title><body><p>text")
+    assert (found.title, found.sections[0].text) == ("T", "text")
+
+
+def test_html_heading_ends_with_any_headings_end_or_the_next_heading() -> None:
+    sections = parse_html(b"<h1>One</h2>first<h2>Two<h3>Three</h3>third").sections
+    assert [(s.title, s.level, s.text) for s in sections] == [
+        ("One", 1, "One\nfirst"),
+        ("Two", 2, "Two"),
+        ("Three", 3, "Three\nthird"),
+    ]
+
+
+def test_html_heading_omits_pictures_and_readings() -> None:
+    data = "<h1>A <svg><title>icon</title></svg><ruby>漢<rt>kan</rt></ruby></h1>".encode()
+    assert parse_html(data).sections[0].title == "A 漢"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"<p>a < b and c</p>", "a < b and c"),
+        (b"<p>a <b c", "a <b c"),
+        (b"<p>a</p><p><!-- never closed</p><p>c", "a\n<!-- never closed\nc"),
+        (b"<p>a &amp", "a &"),
+        (b"<p>a</p><script>var b", "a"),
+        (b"<p>a</b></p><br/>b<img src=x>c", "a\nbc"),
+    ],
+)
+def test_html_that_is_incomplete_keeps_its_text(data: bytes, text: str) -> None:
+    found = parse_html(data).sections[0].text
+    assert found.replace("</p>", "") == text
+
+
+def test_html_text_after_many_unclosed_tags_is_kept() -> None:
+    data = b"<p>a</p>" + b"<!--x>" * 100 + b"<p>end"
+    assert parse_html(data).sections[0].text.endswith("end")
+
+
+def test_markdown_headings_have_their_words_only() -> None:
+    found = parse_markdown(b"# The *new* [pump][1] `P-1` &amp; ![x](y) \\#\n\n[1]: http://a 'b'\n")
+    assert found.title == "The new pump P-1 & x #"
+
+
+def test_markdown_heading_of_many_brackets_stays_as_typed() -> None:
+    assert parse_markdown(b"# " + b"[a]" * 40 + b"\n").title == "[a]" * 40
+
+
 def test_docx_has_a_section_a_heading_and_tables_by_row() -> None:
     found = parse_docx(build_docx())
     assert found.title == "Pump P-100"
@@ -111,6 +160,14 @@ def test_plain_text_has_a_section_a_page() -> None:
     found = parse_plain(data)
     assert [(s.page, s.text) for s in found.sections] == [(1, "first page"), (2, "second")]
     assert [data[s.start : s.end] for s in found.sections] == [b"first page\n", b"second\n"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_mark_names_the_encoding(encoding: str) -> None:
+    data = "# Größe\n\ntext".encode(encoding)
+    found = parse_markdown(data)
+    assert found.title == "Größe"
+    assert data[found.sections[0].start : found.sections[0].end] in data
 
 
 @pytest.mark.parametrize("parse", [parse_plain, parse_markdown, parse_html])

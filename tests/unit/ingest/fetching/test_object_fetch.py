@@ -20,6 +20,7 @@ from headwater.ingest.fetching import download
 from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.fetching.row_batches import MAX_BATCH_BYTES, MAX_BATCH_ROWS
+from headwater.ingest.formats.document import DOCUMENT_SCHEMA
 from headwater.ingest.formats.markers import OVERSIZE
 from headwater.ingest.planning.window import Window
 from headwater.sources.local.object_store import LocalObjectStore
@@ -427,3 +428,37 @@ def test_a_large_object_outside_the_window_is_not_downloaded(
     found = download.download(store, ref, limit, window)
     assert isinstance(found, FetchOutcome)
     assert (found.status, found.reason, store.downloads) == ("skipped", "outside_window", downloads)
+
+
+def test_hostile_documents_share_a_budget_and_the_others_of_the_task_are_read(bench: Bench) -> None:
+    hostile = [bench.put(f"hostile{at}.md", b"* a\n" * 500_000) for at in range(6)]
+    packed = bench.put("hostile.zip", write_zip({"a.md": b"# A\n", "b.md": b"* a\n" * 500_000}))
+    good = [bench.put(f"good{at}.md", f"# Title {at}\n") for at in range(20)]
+    schema = DOCUMENT_SCHEMA.serialize().to_pybytes()
+    plan = bench.plan("document", arrow_schema=schema, options={"timeoutSeconds": "0.2"})
+
+    found = bench.fetch([*hostile, packed, *good], plan)
+
+    values = [value for _, _, value in records(found)]
+    assert [value["title"] for value in values if isinstance(value, dict)] == [
+        f"Title {at}" for at in range(20)
+    ]
+    seen = outcomes(found)
+    assert {seen[at]["reason"] for at in range(7)} == {"slow"}
+    assert {seen[at]["status"] for at in range(7, 27)} == {"read"}
+
+
+def test_an_archive_of_slow_documents_is_given_up_as_a_whole(bench: Bench) -> None:
+    # Each takes a fifth of its limit, and all of them eighty times its limit.
+    members = {f"{at}.md": b"* a\n" * 700 for at in range(400)}
+    refs = [bench.put("slow.zip", write_zip(members)), bench.put("good.md", b"# A\n")]
+    plan = bench.plan(
+        "document", arrow_schema=DOCUMENT_SCHEMA.serialize().to_pybytes(), options={"timeoutSeconds": "0.15"}
+    )
+
+    found = bench.fetch(refs, plan)
+
+    outcome = outcomes(found)[0]
+    assert outcome["reason"] == "slow"
+    assert "the documents of its archive take too long together" in str(outcome["detail"])
+    assert outcomes(found)[1]["status"] == "read"

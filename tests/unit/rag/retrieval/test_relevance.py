@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -14,6 +15,7 @@ from headwater.rag.evaluation.runs import build_index
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.relevance import list_main_words
 from headwater.rag.retrieval.retriever import Retriever
+from headwater.rag.retrieval.understanding import MAX_WORDS
 from tests.fixtures.search.judged_shops import SHOPS, list_hopeless, read_shop
 from tests.fixtures.search.other_catalogue import generate_other
 
@@ -139,3 +141,8 @@ def is_headphones(product: JudgedProduct) -> bool:
 )
 def test_the_words_for_the_thing_itself(text: str, words: list[str]) -> None:
     assert [term.word for term in list_main_words(text)] == words
+
+
+def test_of_a_long_text_only_the_first_words_are_the_thing() -> None:
+    text = " ".join("".join(pair) for pair in product("bcdfghjklm", "nrstvwz"))
+    assert len(list_main_words(text)) == MAX_WORDS

@@ -5,12 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from benchmarks.search.costly_queries import build_costly_queries
 from headwater.config.search.index import EmbedderConfig
 from headwater.config.search.retrieval import RetrievalConfig
 from headwater.errors import SearchError
 from headwater.rag.embedding import build_embedder
+from headwater.rag.lexical.sparse_vector import SparseVector
 from headwater.rag.retrieval.query import SearchQuery, SearchResult
 from headwater.rag.retrieval.retriever import Retriever
+from headwater.rag.retrieval.spelling import MAX_MISSPELT
+from headwater.rag.retrieval.understanding import MAX_WORDS
 from headwater.rag.vector_stores.memory import MemoryIndex
 from headwater.rag.vector_stores.protocol import IndexCondition, PassageHit, SearchRequest
 from tests.fixtures.search.filled_index import EMBEDDER, Row, build_points, build_search_index
@@ -164,6 +168,39 @@ def test_of_words_as_near_their_neighbours_decide(index: CountingIndex) -> None:
 def test_a_right_word_that_the_shop_does_not_know_is_not_corrected(retriever: Retriever) -> None:
     # One letter away from "hose".
     assert retriever.search(SearchQuery("nose")).understood == {}
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_a_query_of_many_unknown_words_is_not_corrected(
+    retriever: Retriever, index: CountingIndex, learnt: bool
+) -> None:
+    if learnt:
+        retriever.learn_words()
+    typos = ["brasreo", "kettel", "cabel", "boilz", "ruber"]
+    result = retriever.search(SearchQuery(" ".join(typos[:4])))
+    assert result.understood["spelling of kettel"] == "kettle"
+    index.rounds.clear()
+    assert retriever.search(SearchQuery(" ".join(typos))).understood == {}
+    assert [len(requests) for requests in index.rounds] == [2]
+
+
+@pytest.mark.parametrize("kind", sorted(build_costly_queries(["lamp"], 0)))
+def test_no_query_costs_more_than_its_first_words(index: CountingIndex, kind: str) -> None:
+    retriever = Retriever(index, EMBEDDER)
+    retriever.learn_words()
+    words = sorted({word for row in index.iter_passages() for word in row.list_words() if len(word) > 4})
+    for text in build_costly_queries(words, 3)[kind]:
+        index.rounds.clear()
+        _, reading, corrections = retriever.gather(SearchQuery(text))
+        # Each word, each unwanted group and each correction is compared with all candidates.
+        assert len({term.word for term in reading.wanted}) <= MAX_WORDS
+        assert len(reading.wanted) <= 2 * MAX_WORDS
+        assert len(reading.understanding.unwanted) <= 4
+        assert len(corrections) <= MAX_MISSPELT
+        assert sum(map(len, index.rounds)) <= 2 + 2 + 1 + 2
+        asked = [request.vector for requests in index.rounds for request in requests]
+        stems = [len(vector.indices) for vector in asked if isinstance(vector, SparseVector)]
+        assert max(stems, default=0) <= 8 * 2 * MAX_WORDS + MAX_MISSPELT * 64
 
 
 def test_correction_can_be_switched_off(index: CountingIndex) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from headwater.rag.lexical.analyzer import fold
-from headwater.rag.retrieval.understanding import understand
+from headwater.rag.retrieval.understanding import MAX_WORDS, understand
 
 
 def stems(query: str) -> set[str]:
@@ -166,3 +166,27 @@ def test_price_limits_of_other_languages(query: str) -> None:
 @pytest.mark.parametrize("query", ["günstige Lampe", "lampe pas chère", "lámpara barata", "goedkope lamp"])
 def test_a_low_price_of_other_languages(query: str) -> None:
     assert understand(query).direction == -1
+
+
+def test_a_long_query_is_compared_by_its_first_words() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    found = understand(
+        "waterproof backpack with " + " ".join(f"w{a}{b}" for a in letters[:4] for b in letters)
+    )
+    words = [term.word for term in found.wanted]
+    assert words[:3] == ["waterproof", "backpack", "waa"]
+    assert len(words) == MAX_WORDS
+    assert "wdz" in found.text
+
+
+def test_a_query_of_enough_words_is_read_in_its_own_language() -> None:
+    few = understand("chaussures montantes")
+    many = understand(" ".join(f"chaussures{letter}" for letter in "bcdfghjklmnpq"))
+    assert any(term.others for term in few.wanted)
+    assert not any(term.others for term in many.wanted)
+
+
+def test_a_word_that_is_repeated_counts_once_and_costs_little() -> None:
+    found = understand("lamp " * 400)
+    assert {term.word for term in found.wanted} == {"lamp"}
+    assert len(found.wanted) <= 2 * MAX_WORDS

@@ -4,13 +4,20 @@ from headwater.rag.lexical.languages.language import Language
 
 DUTCH = Language(
     name="dutch",
-    stop_words=frozenset({
-        "de", "het", "een", "en", "of", "maar", "ik", "jij", "je", "hij", "zij", "ze", "wij", "we",
-        "jullie", "mij", "mijn", "jouw", "zijn", "haar", "ons", "onze", "hun", "dit", "dat", "deze",
-        "die", "is", "was", "ben", "wordt", "worden", "heeft", "heb", "hebben", "kan", "kunnen", "men",
-        "zich", "voor", "met", "van", "naar", "te", "in", "op", "aan", "uit", "bij", "over", "om", "als",
-        "hoe", "wat", "wie", "waar", "wanneer", "ook", "nog", "al", "zeer", "erg", "zo", "er", "iets",
-        "iemand", "graag", "zoek", "nodig", "wil", "kopen", "waarmee",
+    code="nl",
+    function_words=frozenset({
+        "de", "het", "een", "en", "of", "je", "jouw", "zijn", "dit", "dat", "deze", "die", "is",
+        "wordt", "kan", "voor", "met", "van", "naar", "te", "in", "op", "aan", "uit", "bij", "over",
+        "om", "als", "ook", "nog", "zeer",
+    }),
+    question_words=frozenset({
+        "maar", "ik", "jij", "hij", "zij", "ze", "wij", "we", "jullie", "mij", "mijn", "haar",
+        "ons", "onze", "hun", "was", "ben", "worden", "heeft", "heb", "hebben", "kunnen", "men",
+        "zich", "hoe", "wat", "wie", "waar", "wanneer", "al", "erg", "zo", "er", "iets", "iemand",
+        "graag", "zoek", "nodig", "wil", "kopen", "waarmee",
+    }),
+    prose_words=frozenset({
+        "alle", "door", "niet", "onder", "tot", "uw", "zonder",
     }),
     negators=frozenset({"zonder", "geen", "niet", "behalve", "uitgezonderd", "noch"}),
     verbal={"niet": frozenset({"die", "dat", "kan", "mag", "moet", "zich", "men", "het"})},

@@ -2,7 +2,7 @@
 
 from headwater.rag.lexical.languages.language import Language
 
-_STOP_WORDS = frozenset({
+_FUNCTION_WORDS = frozenset({
     "a", "about", "all", "also", "am", "an", "and", "any", "anyone", "anything", "are", "as", "at",
     "be", "been", "being", "both", "but", "buy", "by", "can", "could", "did", "do", "does", "doing",
     "each", "either", "else", "find", "for", "from", "get", "gets", "give", "given", "had", "has",
@@ -28,7 +28,12 @@ IRREGULAR = {
 
 ENGLISH = Language(
     name="english",
-    stop_words=_STOP_WORDS,
+    code="en",
+    function_words=_FUNCTION_WORDS,
+    prose_words=frozenset({
+        "after", "before", "during", "even", "no", "not", "off", "only", "out", "over", "under",
+        "up", "within", "without",
+    }),
     negators=frozenset({
         "without", "no", "not", "except", "excluding", "exclude", "excludes", "minus", "lacking", "avoid",
         "never", "nor",

@@ -4,15 +4,22 @@ from headwater.rag.lexical.languages.language import Language
 
 FRENCH = Language(
     name="french",
-    stop_words=frozenset({
-        "le", "la", "les", "l", "un", "une", "des", "du", "de", "d", "et", "ou", "mais", "je", "j", "tu",
-        "il", "elle", "on", "nous", "vous", "ils", "elles", "me", "m", "te", "se", "s", "moi", "mon",
-        "ma", "mes", "ton", "ta", "tes", "son", "sa", "ses", "notre", "nos", "votre", "vos", "leur",
-        "leurs", "ce", "cet", "cette", "ces", "c", "est", "sont", "suis", "etait", "ai", "as", "ont",
-        "avoir", "etre", "que", "qu", "qui", "quoi", "dont", "quand", "comme", "si", "en", "y", "a", "au",
-        "aux", "dans", "par", "pour", "sur", "sous", "avec", "chez", "plus", "tres", "aussi", "bien",
-        "tout", "toute", "tous", "toutes", "ne", "n", "quelque", "chose", "quelqu", "aime", "cherche",
-        "voudrais", "veux", "besoin", "acheter", "merci",
+    code="fr",
+    function_words=frozenset({
+        "le", "la", "les", "l", "un", "une", "des", "du", "de", "d", "et", "ou", "il", "elle",
+        "nous", "vous", "son", "sa", "ses", "votre", "vos", "ce", "cette", "ces", "est", "sont",
+        "que", "qui", "en", "a", "au", "aux", "dans", "par", "pour", "sur", "avec", "plus", "toute",
+        "tous", "toutes", "ne",
+    }),
+    question_words=frozenset({
+        "mais", "je", "j", "tu", "on", "ils", "elles", "me", "m", "te", "se", "s", "moi", "mon",
+        "ma", "mes", "ton", "ta", "tes", "notre", "nos", "leur", "leurs", "cet", "c", "suis",
+        "etait", "ai", "as", "ont", "avoir", "etre", "qu", "quoi", "dont", "quand", "comme", "si",
+        "y", "sous", "chez", "tres", "aussi", "bien", "tout", "n", "quelque", "chose", "quelqu",
+        "aime", "cherche", "voudrais", "veux", "besoin", "acheter", "merci",
+    }),
+    prose_words=frozenset({
+        "grace", "jusqu", "pas", "pendant", "sans",
     }),
     negators=frozenset({"sans", "pas", "sauf", "aucun", "aucune", "ni", "excepte", "hormis"}),
     two_word_negators=frozenset({("plutot", "que"), ("autre", "que")}),

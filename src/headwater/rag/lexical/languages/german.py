@@ -4,16 +4,22 @@ from headwater.rag.lexical.languages.language import Language
 
 GERMAN = Language(
     name="german",
-    stop_words=frozenset({
-        "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines",
-        "und", "oder", "aber", "ich", "du", "er", "sie", "es", "wir", "ihr", "mich", "mir", "mein",
-        "meine", "meinen", "meiner", "meinem", "dein", "sein", "seine", "unser", "unsere", "euer", "ihre",
-        "ihren", "ist", "sind", "war", "bin", "wird", "werden", "hat", "habe", "haben", "kann", "konnen",
-        "man", "sich", "fur", "mit", "von", "vom", "zu", "zum", "zur", "im", "in", "am", "an", "auf",
-        "aus", "bei", "beim", "nach", "uber", "unter", "um", "als", "wie", "was", "wer", "wo", "wenn",
-        "dass", "damit", "auch", "nur", "noch", "schon", "sehr", "so", "da", "dann", "etwas", "jemand",
-        "jemanden", "womit", "bitte", "suche", "suchen", "brauche", "mochte", "will", "kaufen", "gern",
-        "gerne",
+    code="de",
+    function_words=frozenset({
+        "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "und",
+        "oder", "ich", "du", "er", "sie", "es", "wir", "ihr", "dein", "sein", "seine", "ihre",
+        "ihren", "ist", "sind", "war", "wird", "werden", "kann", "sich", "fur", "mit", "von", "vom",
+        "zu", "zum", "zur", "im", "in", "am", "an", "auf", "aus", "bei", "beim", "nach", "uber",
+        "unter", "als", "wie", "dass", "auch", "nur", "noch", "sehr", "so",
+    }),
+    question_words=frozenset({
+        "eines", "aber", "mich", "mir", "mein", "meine", "meinen", "meiner", "meinem", "unser",
+        "unsere", "euer", "bin", "hat", "habe", "haben", "konnen", "man", "um", "was", "wer", "wo",
+        "wenn", "damit", "schon", "da", "dann", "etwas", "jemand", "jemanden", "womit", "bitte",
+        "suche", "suchen", "brauche", "mochte", "will", "kaufen", "gern", "gerne",
+    }),
+    prose_words=frozenset({
+        "bis", "dank", "deine", "durch", "ihrem", "ja", "liegt", "nicht", "ohne",
     }),
     negators=frozenset({
         "ohne", "kein", "keine", "keinen", "keinem", "keiner", "nicht", "ausser", "statt", "ausgenommen",

@@ -4,15 +4,22 @@ from headwater.rag.lexical.languages.language import Language
 
 ITALIAN = Language(
     name="italian",
-    stop_words=frozenset({
-        "il", "lo", "la", "i", "gli", "le", "l", "un", "uno", "una", "e", "ed", "o", "ma", "io", "tu",
-        "lui", "lei", "noi", "voi", "loro", "mi", "ti", "si", "ci", "vi", "mio", "mia", "miei", "mie",
-        "tuo", "tua", "suo", "sua", "nostro", "nostra", "questo", "questa", "questi", "queste", "quello",
-        "quella", "sono", "sia", "essere", "ho", "ha", "hanno", "che", "chi", "cui", "quando", "dove",
-        "come", "se", "di", "del", "della", "dei", "delle", "dello", "al", "alla", "ai", "alle", "allo",
-        "da", "dal", "dalla", "dai", "nel", "nella", "nei", "nelle", "in", "con", "su", "sul", "sulla",
-        "per", "tra", "fra", "piu", "molto", "anche", "tutto", "tutti", "qualcosa", "qualcuno", "vorrei",
-        "voglio", "cerco", "comprare", "piace",
+    code="it",
+    function_words=frozenset({
+        "il", "lo", "la", "i", "gli", "le", "un", "uno", "una", "e", "ed", "o", "si", "tuo", "tua",
+        "suo", "sua", "sono", "che", "come", "di", "del", "della", "dei", "delle", "al", "alla",
+        "ai", "alle", "dal", "dalla", "nel", "nella", "in", "con", "su", "sul", "sulla", "per",
+        "tra", "piu", "anche",
+    }),
+    question_words=frozenset({
+        "l", "ma", "io", "tu", "lui", "lei", "noi", "voi", "loro", "mi", "ti", "ci", "vi", "mio",
+        "mia", "miei", "mie", "nostro", "nostra", "questo", "questa", "questi", "queste", "quello",
+        "quella", "sia", "essere", "ho", "ha", "hanno", "chi", "cui", "quando", "dove", "se",
+        "dello", "allo", "da", "dai", "nei", "nelle", "fra", "molto", "tutto", "tutti", "qualcosa",
+        "qualcuno", "vorrei", "voglio", "cerco", "comprare", "piace",
+    }),
+    prose_words=frozenset({
+        "fino", "non", "ogni", "senza", "sue", "suoi", "tue", "tuoi",
     }),
     negators=frozenset({"senza", "non", "no", "tranne", "eccetto", "ne", "nessun", "nessuna"}),
     verbal={"non": frozenset({"che", "cui", "si", "mi"})},

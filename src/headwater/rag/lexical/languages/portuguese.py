@@ -4,14 +4,21 @@ from headwater.rag.lexical.languages.language import Language
 
 PORTUGUESE = Language(
     name="portuguese",
-    stop_words=frozenset({
-        "o", "a", "os", "as", "um", "uma", "uns", "umas", "e", "ou", "mas", "eu", "tu", "ele", "ela",
-        "nos", "eles", "elas", "me", "te", "se", "lhe", "meu", "minha", "meus", "minhas", "seu", "sua",
-        "seus", "suas", "nosso", "nossa", "este", "esta", "esse", "essa", "isso", "aquele", "sao", "seja",
-        "ser", "estar", "ha", "tem", "tenho", "que", "quem", "qual", "quando", "onde", "como", "de", "do",
-        "da", "dos", "das", "ao", "aos", "em", "no", "na", "nas", "com", "por", "pelo", "pela", "para",
-        "pra", "sobre", "entre", "ate", "mais", "muito", "tambem", "ja", "tudo", "todo", "toda", "algo",
-        "alguem", "quero", "procuro", "preciso", "comprar", "gosta",
+    code="pt",
+    function_words=frozenset({
+        "o", "a", "os", "as", "um", "uma", "e", "ou", "nos", "se", "seu", "sua", "este", "esta",
+        "sao", "que", "como", "de", "do", "da", "dos", "das", "ao", "aos", "em", "no", "na", "nas",
+        "com", "por", "pelo", "pela", "para", "ate", "mais", "muito",
+    }),
+    question_words=frozenset({
+        "uns", "umas", "mas", "eu", "tu", "ele", "ela", "eles", "elas", "me", "te", "lhe", "meu",
+        "minha", "meus", "minhas", "seus", "suas", "nosso", "nossa", "esse", "essa", "isso",
+        "aquele", "seja", "ser", "estar", "ha", "tem", "tenho", "quem", "qual", "quando", "onde",
+        "pra", "sobre", "entre", "tambem", "ja", "tudo", "todo", "toda", "algo", "alguem", "quero",
+        "procuro", "preciso", "comprar", "gosta",
+    }),
+    prose_words=frozenset({
+        "cada", "durante", "nao", "sem",
     }),
     negators=frozenset({"sem", "nao", "exceto", "salvo", "menos", "nem", "nenhum", "nenhuma"}),
     verbal={"nao": frozenset({"que", "se", "me"})},

@@ -4,14 +4,21 @@ from headwater.rag.lexical.languages.language import Language
 
 SPANISH = Language(
     name="spanish",
-    stop_words=frozenset({
-        "el", "la", "los", "las", "lo", "un", "una", "unos", "unas", "y", "e", "o", "u", "pero", "yo",
-        "tu", "ella", "nosotros", "ellos", "me", "te", "se", "le", "les", "nos", "mi", "mis", "su", "sus",
-        "nuestro", "nuestra", "este", "esta", "estos", "estas", "ese", "esa", "eso", "es", "son", "sea",
-        "sean", "ser", "estoy", "hay", "ha", "he", "tiene", "tengo", "que", "quien", "cual", "cuando",
-        "donde", "como", "si", "de", "del", "al", "a", "en", "con", "por", "para", "sobre", "entre",
-        "hasta", "desde", "mas", "muy", "tambien", "ya", "todo", "toda", "todos", "todas", "algo",
-        "alguien", "quiero", "busco", "necesito", "comprar", "gusta", "puedo", "pueda", "puedan",
+    code="es",
+    function_words=frozenset({
+        "el", "la", "los", "las", "lo", "un", "una", "unos", "unas", "y", "o", "tu", "se", "su",
+        "sus", "este", "esta", "estos", "es", "son", "que", "como", "de", "del", "al", "en", "con",
+        "por", "para", "sobre", "hasta", "mas", "muy",
+    }),
+    question_words=frozenset({
+        "e", "u", "pero", "yo", "ella", "nosotros", "ellos", "me", "te", "le", "les", "nos", "mi",
+        "mis", "nuestro", "nuestra", "estas", "ese", "esa", "eso", "sea", "sean", "ser", "estoy",
+        "hay", "ha", "he", "tiene", "tengo", "quien", "cual", "cuando", "donde", "si", "a", "entre",
+        "desde", "tambien", "ya", "todo", "toda", "todos", "todas", "algo", "alguien", "quiero",
+        "busco", "necesito", "comprar", "gusta", "puedo", "pueda", "puedan",
+    }),
+    prose_words=frozenset({
+        "cada", "durante", "no", "sin", "tus",
     }),
     negators=frozenset({"sin", "no", "excepto", "salvo", "ni", "ningun", "ninguna", "nunca"}),
     verbal={"no": frozenset({"se", "me", "y", "puedo", "quiero"})},
