@@ -1,0 +1,151 @@
+"""What the documentation site has besides docs/: the list of decisions, and files of the repository.
+
+MkDocs calls the functions named `on_*`. Pages of docs/ are also read in a browser of the repository, where a
+link may lead out of docs/. The site has a page for each such file, so that no link needs another host.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+DECISIONS = "Decisions"
+# Documents of the repository that are pages of the site.
+ROOT_PAGES = {
+    "README.md": "overview.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+GENERATED_PAGES = {page: name for name, page in ROOT_PAGES.items()}
+LINK = re.compile(r"(\]\()(?!https?://|mailto:|#)([^)\s#]*)(#[^)\s]*)?(\))")
+FENCED = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r"# (\d{4})\W+(.+)")
+LANGUAGES = {".md": "markdown", ".tf": "terraform", ".yaml": "yaml", ".yml": "yaml"}
+# A code block of a file that has code blocks itself.
+FENCE = "`````"
+
+
+def list_decisions() -> list[tuple[str, str, str]]:
+    """Return file name, number and title of each decision."""
+    found = []
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        match = TITLE.match(path.read_text("utf-8"))
+        if match and match[1] != "0000":
+            found.append((path.name, match[1], match[2]))
+    return found
+
+
+def find_page(target: Path) -> str | None:
+    """Return the page of the site that shows a file or a folder of the repository; None if none does."""
+    if not target.is_relative_to(ROOT) or not target.exists():
+        return None
+    name = target.relative_to(ROOT).as_posix()
+    if name in ROOT_PAGES:
+        return ROOT_PAGES[name]
+    if target == DOCS / "decisions":
+        return "decisions/index.md"
+    if target.is_relative_to(DOCS):
+        return target.relative_to(DOCS).as_posix()
+    return f"repository/{name}/index.md" if target.is_dir() else f"repository/{name}.md"
+
+
+def rewrite_links(text: str, folder: Path, page: str) -> str:
+    """Return the Markdown of a page with links that fit the site; `folder` is that of the text's file."""
+
+    def replace(match: re.Match[str]) -> str:
+        target = (folder / match[2]).resolve()
+        found = find_page(target)
+        if found is None:
+            return match[0]
+        link = posixpath.relpath(found, posixpath.dirname(page) or ".")
+        return f"{match[1]}{link}{match[3] or ''}{match[4]}"
+
+    parts, end = [], 0
+    for block in FENCED.finditer(text):
+        parts += [LINK.sub(replace, text[end : block.start()]), block[0]]
+        end = block.end()
+    return "".join([*parts, LINK.sub(replace, text[end:])])
+
+
+def find_linked_paths() -> set[Path]:
+    """Return the files and folders outside docs/ that pages of the site link to."""
+    sources = [*DOCS.rglob("*.md"), *(ROOT / name for name in GENERATED_PAGES.values())]
+    found = set()
+    for source in sources:
+        for match in LINK.finditer(FENCED.sub("", source.read_text("utf-8"))):
+            target = (source.parent / match[2]).resolve()
+            page = find_page(target) or ""
+            if page.startswith("repository/"):
+                found.add(target)
+    return found
+
+
+def show_path(path: Path) -> str:
+    """Return a page with a file, or with all files of a folder."""
+    lines = [f"# {path.relative_to(ROOT).as_posix()}\n"]
+    for file in _iter_files(path):
+        if path.is_dir():
+            lines.append(f"## {file.relative_to(path).as_posix()}\n")
+        language = LANGUAGES.get(file.suffix, "text")
+        lines.append(f"{FENCE}{language}\n{file.read_text('utf-8').rstrip()}\n{FENCE}\n")
+    return "\n".join(lines)
+
+
+def _iter_files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    files = (file for file in sorted(path.rglob("*")) if file.is_file())
+    yield from (file for file in files if "__pycache__" not in file.parts)
+
+
+def list_pages() -> dict[str, str]:
+    """Return the text of each page that is not a file in docs/, by its path in the site."""
+    pages = {
+        page: rewrite_links((ROOT / name).read_text("utf-8"), ROOT, page)
+        for page, name in GENERATED_PAGES.items()
+    }
+    rows = [f"| [{number}]({name}) | {title} |" for name, number, title in list_decisions()]
+    head = (
+        "Why headwater is as it is: each page states a question, the decision, and the figures behind it.\n"
+    )
+    pages["decisions/index.md"] = "\n".join(
+        ["# Decisions\n", head, "| number | decision |", "| --- | --- |", *rows, ""]
+    )
+    return pages | {find_page(path) or "": show_path(path) for path in find_linked_paths()}
+
+
+def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
+    """Append the decisions to the navigation."""
+    pages: list[Any] = [
+        {f"{number} {title}": f"decisions/{name}"} for name, number, title in list_decisions()
+    ]
+    for section in config.nav or []:
+        if DECISIONS in section:
+            section[DECISIONS] = section[DECISIONS] + pages
+    return config
+
+
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
+    """Add the pages that are not files in docs/."""
+    from mkdocs.structure.files import File
+
+    for page, text in list_pages().items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
+    """Let links that lead out of docs/ lead to the page of that file."""
+    del config, files
+    source = page.file.src_uri
+    return rewrite_links(markdown, (DOCS / source).parent, source) if (DOCS / source).exists() else markdown

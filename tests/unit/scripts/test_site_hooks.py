@@ -1,0 +1,59 @@
+"""The documentation site has a page for each link that leads out of docs/, and lists every decision."""
+
+import pytest
+
+import site_hooks
+
+DOCS = site_hooks.DOCS
+
+
+@pytest.mark.parametrize(
+    ("link", "page"),
+    [
+        ("../tutorial.md", "../tutorial.md"),
+        ("../../README.md#not-yet-supported", "../overview.md#not-yet-supported"),
+        ("../../deploy/container/Containerfile", "../repository/deploy/container/Containerfile.md"),
+        ("../../deploy/systemd", "../repository/deploy/systemd/index.md"),
+        ("../decisions", "../decisions/index.md"),
+        ("#here", "#here"),
+        ("https://hudi.apache.org/docs", "https://hudi.apache.org/docs"),
+        ("../no-such-page.md", "../no-such-page.md"),
+    ],
+)
+def test_links_lead_to_the_page_of_their_file(link: str, page: str) -> None:
+    text = f"A [link]({link})."
+    assert site_hooks.rewrite_links(text, DOCS / "how-to", "how-to/some.md") == f"A [link]({page})."
+
+
+def test_links_of_documents_of_the_repository_fit_their_place_in_the_site() -> None:
+    text = "[tutorial](docs/tutorial.md), [license](LICENSE)"
+    rewritten = site_hooks.rewrite_links(text, site_hooks.ROOT, "overview.md")
+    assert rewritten == "[tutorial](tutorial.md), [license](repository/LICENSE.md)"
+
+
+def test_code_is_not_rewritten() -> None:
+    text = "```markdown\n[a](../../README.md)\n```\n"
+    assert site_hooks.rewrite_links(text, DOCS / "how-to", "how-to/some.md") == text
+
+
+def test_every_decision_is_listed() -> None:
+    files = {path.name for path in (DOCS / "decisions").glob("*.md")} - {"0000-template.md"}
+    assert {name for name, _, _ in site_hooks.list_decisions()} == files
+
+
+def test_every_linked_file_has_a_page() -> None:
+    pages = site_hooks.list_pages()
+    missing = {
+        str(path) for path in site_hooks.find_linked_paths() if site_hooks.find_page(path) not in pages
+    }
+    assert missing == set()
+    assert pages["repository/deploy/container/Containerfile.md"].startswith(
+        "# deploy/container/Containerfile\n"
+    )
+
+
+def test_a_folder_is_shown_with_all_its_files() -> None:
+    text = site_hooks.show_path(site_hooks.ROOT / "deploy/systemd")
+    names = sorted(path.name for path in (site_hooks.ROOT / "deploy/systemd").iterdir() if path.is_file())
+    assert names
+    assert all(f"## {name}\n" in text for name in names)
