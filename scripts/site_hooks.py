@@ -1,9 +1,10 @@
-"""What the documentation site has besides docs/: the list of decisions, and files of the repository.
+"""What the documentation site has in addition to docs/: decisions, error messages, files of the repository.
 
 MkDocs calls the functions named `on_*`. Pages of docs/ are also read in a browser of the repository, where a
 link may lead out of docs/. The site has a page for each such file, so that no link needs another host.
 """
 
+import ast
 import posixpath
 import re
 from collections.abc import Iterator
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+SOURCE = ROOT / "src/headwater"
 DECISIONS = "Decisions"
+MESSAGES_PAGE = "reference/error-messages.md"
+MESSAGES_HEAD = """# Error messages and their fixes
+
+The messages in the source code with the hint of each. Words in capitals are replaced by values,
+such as a path or a name. [Errors](errors.md) explains the kinds and their exit codes.
+"""
 # Documents of the repository that are pages of the site.
 ROOT_PAGES = {
     "README.md": "overview.md",
@@ -30,6 +38,10 @@ LINK = re.compile(r"(\]\()(?!https?://|mailto:|#)([^)\s#]*)(#[^)\s]*)?(\))")
 FENCED = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"# (\d{4})\W+(.+)")
 LANGUAGES = {".md": "markdown", ".tf": "terraform", ".yaml": "yaml", ".yml": "yaml"}
+# Names in expressions that say nothing about the value.
+_PLAIN = frozenset(
+    {"self", "str", "repr", "join", "sorted", "format", "f", "r", "type", "name__", "strip", "len"}
+)
 # A code block of a file that has code blocks itself.
 FENCE = "`````"
 
@@ -108,6 +120,56 @@ def _iter_files(path: Path) -> Iterator[Path]:
     yield from (file for file in files if "__pycache__" not in file.parts)
 
 
+def list_messages() -> list[tuple[str, str, str]]:
+    """Return error, message and hint of each error that is raised with a hint, in the order of errors.py."""
+    tree = ast.parse((SOURCE / "errors.py").read_text("utf-8"))
+    kinds = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    found = set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+                continue
+            hints = [keyword.value for keyword in node.keywords if keyword.arg == "hint"]
+            message, hint = _read_text(node.args[0]), _read_text(hints[0]) if hints else ""
+            if node.func.id in kinds and message and hint:
+                found.add((node.func.id, message, hint))
+    return sorted(found, key=lambda row: (kinds.index(row[0]), row[1].lower(), row[2]))
+
+
+def _read_text(node: ast.expr) -> str:
+    """Return a literal text, with names in capitals for its values; empty if it is none."""
+    if isinstance(node, ast.Constant):
+        return " ".join(str(node.value).split())
+    if isinstance(node, ast.JoinedStr):
+        return " ".join("".join(map(_read_part, node.values)).split())
+    return ""
+
+
+def _read_part(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    # The last name of an expression says most: `self._config.path`, `len(names)`, `error.message`.
+    names = re.findall(r"[A-Za-z]\w*", ast.unparse(node).replace("_", " ").replace(" ", "_"))
+    words = [name for name in names if name not in _PLAIN]
+    return words[-1].strip("_").upper() if words else "VALUE"
+
+
+def show_messages() -> str:
+    """Return the page with all messages: a table for each error."""
+    lines, last = [MESSAGES_HEAD], ""
+    for kind, message, hint in list_messages():
+        if kind != last:
+            lines += [f"\n## {kind}\n", "| message | fix |", "| --- | --- |"]
+            last = kind
+        lines.append(f"| {_escape_cell(message)} | {_escape_cell(hint)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _escape_cell(text: str) -> str:
+    parts = re.split(r"(`[^`]*`)", text.replace("|", "\\|"))
+    return "".join(part if part.startswith("`") else re.sub(r"([*_\[\]<])", r"\\\1", part) for part in parts)
+
+
 def list_pages() -> dict[str, str]:
     """Return the text of each page that is not a file in docs/, by its path in the site."""
     pages = {
@@ -121,6 +183,7 @@ def list_pages() -> dict[str, str]:
     pages["decisions/index.md"] = "\n".join(
         ["# Decisions\n", head, "| number | decision |", "| --- | --- |", *rows, ""]
     )
+    pages[MESSAGES_PAGE] = show_messages()
     return pages | {find_page(path) or "": show_path(path) for path in find_linked_paths()}
 
 

@@ -57,3 +57,20 @@ def test_a_folder_is_shown_with_all_its_files() -> None:
     names = sorted(path.name for path in (site_hooks.ROOT / "deploy/systemd").iterdir() if path.is_file())
     assert names
     assert all(f"## {name}\n" in text for name in names)
+
+
+def test_messages_are_listed_with_their_fix_and_names_for_values() -> None:
+    messages = site_hooks.list_messages()
+    assert (
+        "UsageError",
+        "--mermaid and --json are mutually exclusive",
+        "specify only one of them",
+    ) in messages
+    assert any(message == "FILE: not UTF-8" for _, message, _ in messages)
+    assert len(messages) > 400
+
+
+def test_the_page_of_messages_has_a_table_for_each_error_without_markup_in_texts() -> None:
+    page = site_hooks.list_pages()[site_hooks.MESSAGES_PAGE]
+    assert "\n## CredentialsError\n\n| message | fix |" in page
+    assert "AWS\\_PROFILE" in page
