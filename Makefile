@@ -126,7 +126,7 @@ deploy-tools: ## Build Helm and kustomize with Go, so that make check-deploy run
 .PHONY: docs
 docs: ## Build the documentation site into build/site; a broken link is an error
 	@scripts/bootstrap --docs
-	NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict --quiet $(ARGS)
+	NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict $(ARGS)
 
 .PHONY: docs-serve
 docs-serve: ## Serve the documentation on this machine, and build it again after each change

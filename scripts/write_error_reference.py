@@ -22,7 +22,8 @@ Python raises the same errors, from `headwater.errors`. A run retries retryable 
 tables continue.
 
 The exit codes of results, such as items in quarantine, are in [Command line](cli.md#exit-codes). Errors of
-the HTTP API are [problems](api.md#problems) with a code and a status.
+the HTTP API are [problems](api.md#problems) with a code and a status. The most frequent messages have a
+page: [Troubleshooting](../how-to/troubleshooting.md).
 """
 
 # What to do, where the message itself has no hint. A test compares the names with errors.py.
