@@ -35,6 +35,8 @@ ROOT_PAGES = {
 }
 GENERATED_PAGES = {page: name for name, page in ROOT_PAGES.items()}
 LINK = re.compile(r"(\]\()(?!https?://|mailto:|#)([^)\s#]*)(#[^)\s]*)?(\))")
+# A link whose text is a file name, such as [install.md](install.md).
+FILE_NAME = re.compile(r"\[([\w./-]+\.md)\](?=\(([^)\s#]+))")
 FENCED = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"# (\d{4})\W+(.+)")
 LANGUAGES = {".md": "markdown", ".tf": "terraform", ".yaml": "yaml", ".yml": "yaml"}
@@ -71,7 +73,15 @@ def find_page(target: Path) -> str | None:
 
 
 def rewrite_links(text: str, folder: Path, page: str) -> str:
-    """Return the Markdown of a page with links that fit the site; `folder` is that of the text's file."""
+    """Return the Markdown of a page with links that fit the site; `folder` is that of the text's file.
+
+    A link whose text is the name of a page gets the page's title as text: the site shows no file names.
+    """
+
+    def name(match: re.Match[str]) -> str:
+        target = (folder / match[2]).resolve()
+        heading = target.read_text("utf-8").partition("\n")[0] if target.is_file() else ""
+        return f"[{heading[2:]}]" if heading.startswith("# ") else match[0]
 
     def replace(match: re.Match[str]) -> str:
         target = (folder / match[2]).resolve()
@@ -81,11 +91,14 @@ def rewrite_links(text: str, folder: Path, page: str) -> str:
         link = posixpath.relpath(found, posixpath.dirname(page) or ".")
         return f"{match[1]}{link}{match[3] or ''}{match[4]}"
 
+    def rewrite(part: str) -> str:
+        return LINK.sub(replace, FILE_NAME.sub(name, part))
+
     parts, end = [], 0
     for block in FENCED.finditer(text):
-        parts += [LINK.sub(replace, text[end : block.start()]), block[0]]
+        parts += [rewrite(text[end : block.start()]), block[0]]
         end = block.end()
-    return "".join([*parts, LINK.sub(replace, text[end:])])
+    return "".join([*parts, rewrite(text[end:])])
 
 
 def find_linked_paths() -> set[Path]:

@@ -31,6 +31,19 @@ def test_links_of_documents_of_the_repository_fit_their_place_in_the_site() -> N
     assert rewritten == "[tutorial](tutorial.md), [license](repository/LICENSE.md)"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [install.md](install.md#when-an-extra-is-missing)", "Install only what you need"),
+        ("see [docs/how-to/install.md](install.md)", "Install only what you need"),
+        ("see [no-page.md](no-page.md)", "no-page.md"),
+        ("see [extras](install.md)", "extras"),
+    ],
+)
+def test_links_show_titles_instead_of_file_names(text: str, shown: str) -> None:
+    assert f"see [{shown}](" in site_hooks.rewrite_links(text, DOCS / "how-to", "how-to/some.md")
+
+
 def test_code_is_not_rewritten() -> None:
     text = "```markdown\n[a](../../README.md)\n```\n"
     assert site_hooks.rewrite_links(text, DOCS / "how-to", "how-to/some.md") == text
