@@ -39,6 +39,9 @@ LINK = re.compile(r"(\]\()(?!https?://|mailto:|#)([^)\s#]*)(#[^)\s]*)?(\))")
 FILE_NAME = re.compile(r"\[([\w./-]+\.md)\](?=\(([^)\s#]+))")
 FENCED = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"# (\d{4})\W+(.+)")
+ITEM = re.compile(r"(?:[-*] +|\d+\. +)(?=\S)")
+CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
+CODE = re.compile(r"<code>[^<]*</code>")
 LANGUAGES = {".md": "markdown", ".tf": "terraform", ".yaml": "yaml", ".yml": "yaml"}
 # Names in expressions that say nothing about the value.
 _PLAIN = frozenset(
@@ -221,7 +224,39 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Let links that lead out of docs/ lead to the page of that file."""
+    """Let links that lead out of docs/ lead to the page of that file, and indent lists as MkDocs reads them."""
     del config, files
     source = page.file.src_uri
-    return rewrite_links(markdown, (DOCS / source).parent, source) if (DOCS / source).exists() else markdown
+    if (DOCS / source).exists():
+        markdown = rewrite_links(markdown, (DOCS / source).parent, source)
+    return indent_lists(markdown)
+
+
+def indent_lists(text: str) -> str:
+    """Return Markdown whose list items have a content indented by four, as MkDocs expects: `- ` has two."""
+    lines, width, is_fenced = [], 0, False
+    for line in text.split("\n"):
+        item = ITEM.match(line)
+        if line.startswith("```"):
+            is_fenced, width = not is_fenced, 0
+        elif not is_fenced and item:
+            width = len(item[0])
+        elif width and line.startswith(" " * width):
+            lines.append(f"    {line[width:]}")
+            continue
+        elif line.strip():
+            # Text at the margin continues its item only if it follows at once.
+            width = width if width and lines and lines[-1].strip() and not line.startswith("#") else 0
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
+    """Show `\\|` in the code of a table as `|`, as a browser of the repository does."""
+    del page, config, files
+    return unescape_bars(html)
+
+
+def unescape_bars(html: str) -> str:
+    r"""Return the page with `|` for `\|` in code in the cells of tables."""
+    return CELL.sub(lambda cell: CODE.sub(lambda code: code[0].replace("\\|", "|"), cell[0]), html)

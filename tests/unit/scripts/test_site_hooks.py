@@ -7,6 +7,11 @@ import site_hooks
 DOCS = site_hooks.DOCS
 
 
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return site_hooks.list_pages()
+
+
 @pytest.mark.parametrize(
     ("link", "page"),
     [
@@ -54,8 +59,7 @@ def test_every_decision_is_listed() -> None:
     assert {name for name, _, _ in site_hooks.list_decisions()} == files
 
 
-def test_every_linked_file_has_a_page() -> None:
-    pages = site_hooks.list_pages()
+def test_every_linked_file_has_a_page(pages: dict[str, str]) -> None:
     missing = {
         str(path) for path in site_hooks.find_linked_paths() if site_hooks.find_page(path) not in pages
     }
@@ -83,7 +87,32 @@ def test_messages_are_listed_with_their_fix_and_names_for_values() -> None:
     assert len(messages) > 400
 
 
-def test_the_page_of_messages_has_a_table_for_each_error_without_markup_in_texts() -> None:
-    page = site_hooks.list_pages()[site_hooks.MESSAGES_PAGE]
+def test_the_page_of_messages_has_a_table_for_each_error_without_markup_in_texts(
+    pages: dict[str, str],
+) -> None:
+    page = pages[site_hooks.MESSAGES_PAGE]
     assert "\n## CredentialsError\n\n| message | fix |" in page
     assert "AWS\\_PROFILE" in page
+
+
+def test_bars_in_the_code_of_a_cell_need_no_escape_on_the_site() -> None:
+    cell = r"<td><code>s3\|gcs</code> or \|</td>"
+    assert site_hooks.unescape_bars(cell) == r"<td><code>s3|gcs</code> or \|</td>"
+    assert site_hooks.unescape_bars(r"<p><code>a\|b</code></p>") == r"<p><code>a\|b</code></p>"
+
+
+@pytest.mark.parametrize(
+    ("text", "indented"),
+    [
+        ("- a\n  b\n\n  c", "- a\n    b\n\n    c"),
+        ("1. a\n   - b", "1. a\n    - b"),
+        (
+            "- a\n\n  ```yaml\n  b:\n    - c\n  ```\n- d",
+            "- a\n\n    ```yaml\n    b:\n      - c\n    ```\n- d",
+        ),
+        ("- a\n\nb\n  c", "- a\n\nb\n  c"),
+        ("```yaml\n- a: 1\n  b: 2\n```", "```yaml\n- a: 1\n  b: 2\n```"),
+    ],
+)
+def test_contents_of_list_items_are_indented_as_the_site_reads_them(text: str, indented: str) -> None:
+    assert site_hooks.indent_lists(text) == indented
