@@ -224,7 +224,7 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Let links that lead out of docs/ lead to the page of that file, and indent lists as MkDocs reads them."""
+    """Let links out of docs/ lead to the page of that file, and indent lists as MkDocs reads them."""
     del config, files
     source = page.file.src_uri
     if (DOCS / source).exists():
