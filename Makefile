@@ -123,6 +123,16 @@ deploy-tools: ## Build Helm and kustomize with Go, so that make check-deploy run
 	GOBIN=$(CURDIR)/.cache/deploy/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
 	GOBIN=$(CURDIR)/.cache/deploy/bin go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1
 
+.PHONY: docs
+docs: ## Build the documentation site into build/site; a broken link is an error
+	@scripts/bootstrap --docs
+	NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict $(ARGS)
+
+.PHONY: docs-serve
+docs-serve: ## Serve the documentation on this machine, and build it again after each change
+	@scripts/bootstrap --docs
+	NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs serve $(ARGS)
+
 .PHONY: release-check
 release-check: setup ## Before a release: did each long test pass within the last week?
 	$(VENV)/python scripts/check_release.py

@@ -25,6 +25,7 @@ CACHE = ROOT / ".cache"
 VENV = ROOT / ".venv"
 EMULATOR_VENV = CACHE / "emulator"
 DEPLOY_VENV = CACHE / "deploy"
+DOCS_VENV = CACHE / "docs"
 REQUIREMENTS = ROOT / "requirements"
 PACKAGES = ROOT / "src/headwater/lake/prerequisites/packages.py"
 HEARTBEAT_SECONDS = 10
@@ -451,7 +452,13 @@ def single_run() -> Iterator[None]:
         yield
 
 
-def install(*, tests: bool, deploy: bool) -> None:
+def ensure_tools(folder: Path, name: str) -> None:
+    """Tools that only one target of make needs, in an environment of their own."""
+    ensure_venv(folder)
+    ensure_packages(folder, Stamps(folder / "headwater-setup.json"), name, REQUIREMENTS / f"{name}.txt")
+
+
+def install(*, tests: bool, deploy: bool, docs: bool) -> None:
     ensure_venv(VENV)
     stamps = Stamps(VENV / "headwater-setup.json")
     ensure_packages(VENV, stamps, "dev", REQUIREMENTS / "dev.txt")
@@ -460,23 +467,22 @@ def install(*, tests: bool, deploy: bool) -> None:
     with fetch_test_servers(stamps) if tests else nullcontext():
         ensure_jars(stamps, java_home)
         ensure_start(stamps, java_home)
-        ensure_venv(EMULATOR_VENV)
-        emulator_stamps = Stamps(EMULATOR_VENV / "headwater-setup.json")
-        ensure_packages(EMULATOR_VENV, emulator_stamps, "emulator", REQUIREMENTS / "emulator.txt")
+        ensure_tools(EMULATOR_VENV, "emulator")
     if deploy:
-        ensure_venv(DEPLOY_VENV)
-        deploy_stamps = Stamps(DEPLOY_VENV / "headwater-setup.json")
-        ensure_packages(DEPLOY_VENV, deploy_stamps, "deploy", REQUIREMENTS / "deploy.txt")
+        ensure_tools(DEPLOY_VENV, "deploy")
+    if docs:
+        ensure_tools(DOCS_VENV, "docs")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--tests", action="store_true", help="also fetch the servers that tests start")
     parser.add_argument("--deploy", action="store_true", help="also install what checks deploy/")
+    parser.add_argument("--docs", action="store_true", help="also install what builds the documentation site")
     arguments = parser.parse_args()
     try:
         with single_run():
-            install(tests=arguments.tests, deploy=arguments.deploy)
+            install(tests=arguments.tests, deploy=arguments.deploy, docs=arguments.docs)
     except SetupError as error:
         print(f"\nSetup failed: {error}", file=sys.stderr)
         return 1

