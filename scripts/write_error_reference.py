@@ -62,6 +62,7 @@ FIXES: Mapping[str, str] = MappingProxyType(
         "ObjectUnreadableError": "Correct the file, or `format` and its options; then retry.",
         "ObjectSchemaError": "Correct the file or the table's `schema`; then retry.",
         "ObjectTooLargeError": "Split the object, or raise the limit that the message names; then retry.",
+        "ObjectTooSlowError": "Exclude the document, or raise `timeoutSeconds`; then retry.",
         "ObjectUnavailableError": "None while a run retries; then `headwater quarantine retry`.",
         "IngestError": "Follow the hint; the checkpoint has not moved.",
         "BacklogError": "Give table services more resources, or run them in their own process.",
@@ -103,6 +104,7 @@ REASONS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "oversize": ("An object or a record exceeds its limit.", "Split it, or raise the limit."),
         "repeated_name": ("A record names a field twice.", "Correct the producer."),
         "schema": ("Columns do not fit the table.", "Correct the object or `schema`."),
+        "slow": ("Parsing a document takes too long.", "Exclude it, or raise `timeoutSeconds`; then retry."),
         "small_set": (
             "A full dump is much smaller than the previous one.",
             "Retry it to accept, or drop it.",
