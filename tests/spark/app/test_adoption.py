@@ -116,6 +116,7 @@ def test_events_of_cloud_storage_are_divided_in_the_order_of_their_names(
         pytest.param("second", 0, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_checkpoint_between_commits_covers_whole_commits(
     spark: SparkSession, lake: str, old_events: tuple[str, str, str], key: str, pending: int
 ) -> None:

@@ -149,6 +149,7 @@ def test_record_whose_key_hudi_writes_as_another_ones_is_quarantined(build):
     assert lake.quarantine("line", "reason") == [(n, "ambiguous_key") for n in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_record_whose_partition_is_not_read_back_is_quarantined(build):
     good = ["a b", "a=b", "a%b", "ünï", "A", "a", ".x", "a+b", "[x]", "c/d", "a#b", None]
     bad = ["", "__HIVE_DEFAULT_PARTITION__"]

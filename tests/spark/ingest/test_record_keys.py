@@ -31,6 +31,7 @@ def test_fields_that_hudi_joins_are_never_certain(spark):
 
 
 @pytest.mark.parametrize("repeated", [pytest.param(0, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
 def test_many_rows_are_merged_by_key_whether_or_not_keys_repeat(build, repeated):
     lake = build(orders=ORDERS)
     lines = [json.dumps({"id": n, "ts": 1, "name": "old"}) for n in range(MANY)]

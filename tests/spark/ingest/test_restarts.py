@@ -13,6 +13,7 @@ from headwater.lake.table import Table
 
 
 @pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
 def test_rows_are_there_once_whatever_the_batches_and_restarts(build, seed):
     chance = random.Random(seed)
     tables = {f"t{limit}": {"path": "in/*.json", "max_files_per_trigger": limit} for limit in (1, 2, 3)}

@@ -78,6 +78,7 @@ class Followed:
 @pytest.mark.parametrize(
     "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_rows_of_a_mirror_are_there_before_their_chunks(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:

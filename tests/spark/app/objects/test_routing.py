@@ -48,6 +48,7 @@ def test_unclaimed_and_shared_objects_are_reported(spark: SparkSession, tmp_path
     assert {name: table.claimed for name, table in report.tables.items()} == {"all": 4, "some": 2}
 
 
+@pytest.mark.slow
 def test_changed_path_loads_and_retracts_the_difference(lake: FolderLake, spark: SparkSession) -> None:
     lake.put_many(FILES)
     lake.ingest("things")

@@ -106,6 +106,7 @@ def test_table_with_only_unusable_objects_is_reported(lake: FolderLake, verify) 
     "has_digests", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["", "older release"]
 )
 @pytest.mark.parametrize("lake", ["mirror", pytest.param("append", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
 def test_externally_deleted_rows_are_found_and_restored(
     lake: FolderLake, spark: SparkSession, verify, has_digests: bool
 ) -> None:

@@ -47,6 +47,7 @@ def list_cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("kind", "seed", "types"), list(list_cases()))
+@pytest.mark.slow
 def test_any_order_of_files_gives_the_rows_of_the_database(
     spark: SparkSession, tmp_path: Path, kind: str, seed: int, types: Sequence[str]
 ) -> None:

@@ -213,6 +213,7 @@ def test_checks_do_not_apply_to_deletes(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
+@pytest.mark.slow
 def test_rows_move_between_partitions(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     index = {"type": "global_simple"}
     lake = build_change_lake(spark, tmp_path, FLAT, partition="shop", index=index, table_type=table_type)
@@ -263,6 +264,7 @@ KEEP = "select * from input where id < 3"
         pytest.param({"transform": [{"sql": KEEP}]}, id="transform", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_deep_verification_compares_the_changes_of_each_file(
     spark: SparkSession, tmp_path: Path, table: dict[str, Any]
 ) -> None:

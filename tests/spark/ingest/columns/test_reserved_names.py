@@ -15,6 +15,7 @@ LATER = '{"id":3,"_hoodie_is_deleted":true,"_hoodie_commit_time":"t"}\n{"id":4}\
 TABLES = {"mirror": {"path": "*.json", "mode": "mirror"}, "merge": {"path": "*.json", "record_key": "id"}}
 
 
+@pytest.mark.slow
 def test_reserved_names_delete_nothing_and_stop_nothing(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

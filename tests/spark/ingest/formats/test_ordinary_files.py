@@ -306,6 +306,7 @@ def write_odd_types() -> bytes:
     )
 
 
+@pytest.mark.slow
 def test_types_that_no_table_has_keep_their_values(build):
     tables = {"split": "1", "entire": "32MiB"}
     lake = build(**{name: {"path": "*.parquet", "large_file_bytes": size} for name, size in tables.items()})

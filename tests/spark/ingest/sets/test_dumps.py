@@ -177,6 +177,7 @@ def test_a_row_may_move_to_another_partition(spark: SparkSession, tmp_path: Path
 @pytest.mark.parametrize(
     "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_a_dump_that_is_much_smaller_is_held_back_until_it_is_accepted(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:

@@ -47,6 +47,7 @@ DUMPS: dict[int, Rows] = {
 @pytest.mark.parametrize(
     "table_type", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_each_dump_ends_and_begins_versions(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     lake = build_dump_lake(spark, tmp_path, history="scd2", table_type=table_type)
     for day, rows in DUMPS.items():

@@ -57,6 +57,7 @@ def test_small_table_has_hudis_default(build: Callable[..., FolderLake]) -> None
         pytest.param("day", "merge_on_read", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_large_table_gets_a_record_index_and_keeps_it(
     build: Callable[..., FolderLake], monkeypatch: pytest.MonkeyPatch, partition: str, table_type: str
 ) -> None:

@@ -184,7 +184,7 @@ def test_write_is_refused(config):
 
 def test_query_that_stops_early_ends_its_process_cleanly(config):
     command = [sys.executable, "-m", "headwater.cli.main", "-c", str(config), "sql", "--json"]
-    for _ in range(5):
+    for _ in range(2):
         done = subprocess.run(
             [*command, "select order_id from orders_cow limit 1"],
             capture_output=True,

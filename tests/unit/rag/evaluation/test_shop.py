@@ -1,10 +1,13 @@
 from collections import Counter
 
+import pytest
+
 from headwater.rag.evaluation.judged import GAINS
 from headwater.rag.evaluation.shop.catalogue import generate
 from tests.fixtures.search.other_catalogue import generate_other
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_shop_and_another_seed_another() -> None:
     assert generate(1) == generate(1)
     assert generate(1) != generate(2)

@@ -70,6 +70,7 @@ def load(shop: str) -> tuple[JudgedSet, list[str]]:
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("other", *SHOPS)),
     ],
 )
+@pytest.mark.slow
 def test_error_rates_of_both_kinds(
     shop: str, embedder: Embedder, record_property: Callable[[str, object], None]
 ) -> None:
