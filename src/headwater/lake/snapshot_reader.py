@@ -67,6 +67,10 @@ UNREACHABLE = re.compile(
 )
 
 
+_NO_COMMIT = "No completed commit"
+"""What hudi-rs says of a table without a commit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """The rows to read, from the snapshot of the commit requested at `as_of` (empty: the latest).
@@ -154,10 +158,21 @@ class SnapshotReader:
         if not self._instants:
             return pa.schema([])
         with self.explained():
-            schema = self.hudi_table.get_schema_with_meta_fields()
+            schema = self._read_schema()
             if not may_have_types(schema):
                 return schema
             return describe_schema(schema, find_logical_types(self.hudi_table.get_schema_in_avro_str()))
+
+    def _read_schema(self) -> pa.Schema:
+        try:
+            return self.hudi_table.get_schema_with_meta_fields()
+        # hudi-rs does not export its exceptions.
+        except Exception as error:
+            if _NO_COMMIT not in str(error):
+                raise
+            # The first commit completed after the table was opened: only the list of commits has it.
+            del self.__dict__["hudi_table"]
+            return self.hudi_table.get_schema_with_meta_fields()
 
     def read(
         self,

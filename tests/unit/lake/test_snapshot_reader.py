@@ -227,3 +227,18 @@ def test_store_that_does_not_answer_is_no_absent_table():
     }
     with pytest.raises(LakeError, match="does not answer"):
         SnapshotReader("s3a://lake/orders", options).exists()
+
+
+def test_first_commit_after_the_table_was_opened_is_read(tmp_path: Path) -> None:
+    table, later = tmp_path / "orders", tmp_path / "later"
+    shutil.copytree(FIXTURE_LAKE / "orders_cow", table)
+    timeline = table / ".hoodie" / "timeline"
+    later.mkdir()
+    for commit in timeline.glob("*.commit"):
+        commit.rename(later / commit.name)
+    reader = SnapshotReader(str(table))
+    assert reader.exists()
+    for commit in later.iterdir():
+        commit.rename(timeline / commit.name)
+    assert reader.commit_names
+    assert reader.read(["order_id"]).num_rows == 8
