@@ -179,7 +179,7 @@ def ensure_venv(folder: Path) -> None:
 
 
 def install_packages(folder: Path, arguments: list[str], what: str) -> None:
-    """Install into a virtual environment with uv; with pip, where uv cannot be had or fails."""
+    """Install packages into a virtual environment with uv, or with pip if uv is unavailable or fails."""
     python = str(folder / "bin" / "python")
     uv = find_uv()
     if uv:

@@ -81,7 +81,7 @@ def _describe_class(name: str, found: type) -> Iterator[str]:
 
 
 def _sign(name: str, function: object, skip: int = 0) -> str:
-    signature = inspect.signature(function)  # type: ignore[arg-type]
+    signature = inspect.signature(function)  # type: ignore[arg-type]  # callers pass callables
     parameters = list(signature.parameters.values())[skip:]
     text = str(signature.replace(parameters=parameters)).replace("mappingproxy({})", "{}")
     return f"```text\n{name}{_shorten(text)}\n```\n"

@@ -96,8 +96,10 @@ class Searching:
         try:
             conditions = tuple(parse_filters(filters, live.filterable()))
         except RequestError as error:
-            details = "; ".join(str(dict(one)) for one in error.errors) or error.detail
-            raise UsageError(f"{error.title} {details}", hint="filters are as in POST /search") from error
+            details = "; ".join(f"{one['where']}: allowed: {one['allowed']}" for one in error.errors)
+            raise UsageError(
+                f"{error.title} {details or error.detail}", hint="filters are as in POST /search"
+            ) from error
         return SearchQuery(text, limit, conditions)
 
 

@@ -194,3 +194,26 @@ def test_a_failed_table_raises_unless_asked_otherwise(tmp_path: Path, spark: Spa
     assert caught.value.failures.keys() == {"bad"}
     assert shop.lake["good"].count() == 1
     assert shop.lake.run(check=False).failures.keys() == {"bad"}
+
+
+@pytest.mark.slow
+def test_answers_are_as_fresh_as_the_table(tmp_path: Path, spark: SparkSession) -> None:
+    search = {"table": "orders", "text": ["title"], "id": "id", "embedder": {"type": "hashing"}}
+    shop = Shop(tmp_path, spark, search=search)
+    lamp = {"id": 1, "title": "Desk lamp, warm light", "price": 19.0, "at": AT}
+    headphones = {"id": 2, "title": "Swimming headphones", "price": 59.0, "at": AT}
+    shop.put("orders/a.json", lamp, headphones)
+    with shop.lake as lake:
+        lake.run()
+        found = lake.search("swimming headphones", filters={"price": {"lte": 60}})
+        assert (found.rows[0].row_key, found.rows[0].fields["price"]) == ("2", 59.0)
+        assert [row.row_key for row in lake.search("lamp", filters={"price": {"gte": 50}}).rows] == ["2"]
+        answer = lake.recommend("swimming headphones")
+        assert answer
+        assert answer.cited == ("2",)
+        assert "Swimming headphones" in answer.message
+        shop.put("orders/b.json", headphones | {"price": 49.0, "at": "2026-11-29T00:00:00Z"})
+        lake.run()
+        assert lake.search("swimming headphones").rows[0].fields["price"] == 49.0
+        with pytest.raises(UsageError, match=r"filters\.colour: allowed: .*price"):
+            lake.search("lamp", filters={"colour": "red"})

@@ -106,7 +106,7 @@ class _Reader(HTMLParser):
         self.feed(rest[end:])
         return True
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - overrides
         """Open an element. A heading ends the heading before it, and the body the head."""
         self._flush()
         if tag == "body" and self._counts["head"]:
