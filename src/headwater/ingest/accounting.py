@@ -8,6 +8,7 @@ from datetime import datetime
 from headwater.capture.quarantine_item import QuarantineItem, Resolved
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.ledger_entry import (
+    ABSENT,
     CLEANED,
     CLEANED_REASONS,
     VANISHED,
@@ -48,7 +49,7 @@ def settle_outcome(outcome: ObjectOutcome, cleaned: Collection[str], *, mirrors:
         return ObjectOutcome(stored, "skipped", CLEANED)
     if is_absent and mirrors:
         cause = VANISHED if is_from_listing(stored) else ""
-        cause = cause if stored.event.kind == "removed" and not is_request(stored.event) else "missing"
+        cause = cause if stored.event.kind == "removed" and not is_request(stored.event) else ABSENT
         return ObjectOutcome(stored, "removed", cause, outcome.detail, looked=True)
     if is_absent and is_request(stored.event):
         return ObjectOutcome(stored, "superseded", "superseded")

@@ -134,9 +134,12 @@ def select_known_states(groups: DataFrame, seen: DataFrame | None = None) -> Dat
     else:
         # Without any event, a request had the table read the object.
         found = found.join(seen, "key", "full_outer")
-    is_unheard = F.col("state").isNull() & _has_seen(
-        lambda one: F.col("reported_at").isNull() | (one["after"] >= F.col("reported_at"))
-    )
+
+    def is_present(one: Column) -> Column:
+        is_later = F.col("reported_at").isNull() | (one["after"] >= F.col("reported_at"))
+        return is_later & ~((one["etag"] == "") & one["read_after"].isNotNull())
+
+    is_unheard = F.col("state").isNull() & _has_seen(is_present)
     return found.where(F.col("state").isNotNull() | is_unheard).select(
         "key",
         "state.etag",
@@ -154,15 +157,19 @@ def _has_seen(is_meant: Callable[[Column], Column]) -> Column:
 
 
 def _is_contradicted() -> Column:
-    """Return whether a table that read the object after the listing found another content."""
+    """Return whether a table read the object after its state was known, and found another content."""
     listed_at, etag = F.col("listed_at"), F.col("state.etag")
 
     def is_other(one: Column) -> Column:
         # As `is_same_etag`.
         is_same = (one["etag"] == etag) | one["etag"].startswith(F.concat(etag, F.lit("-")))
-        return (one["read_after"] >= listed_at) & ~is_same
+        # The notification of a state precedes the reads of tables that have processed it. A listing does not.
+        is_later = F.when(listed_at.isNull(), one["after"] >= F.col("state.event_time")).otherwise(
+            one["read_after"] >= listed_at
+        )
+        return one["read_after"].isNotNull() & is_later & ~is_same
 
-    return listed_at.isNotNull() & (F.coalesce(etag, F.lit("")) != "") & _has_seen(is_other)
+    return (F.coalesce(etag, F.lit("")) != "") & _has_seen(is_other)
 
 
 def _may_be_deleted() -> Column:

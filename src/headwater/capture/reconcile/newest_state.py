@@ -43,6 +43,11 @@ class TableObservation:
     etag: str = ""
     read_after: datetime | None = None
 
+    @property
+    def is_absence(self) -> bool:
+        """True if a read found nothing under the key."""
+        return not self.etag and self.read_after is not None
+
 
 def fold_known(
     events: Iterable[StoredEvent], bucket: str, seen: Mapping[str, Sequence[TableObservation]]
@@ -61,7 +66,10 @@ def fold_known(
         if state is not None:
             is_unheard = _is_contradicted(state, found, seen.get(key, ()))
             states.append(replace(_to_known(state, _find_cleaning(found)), is_unheard=is_unheard))
-        elif any(reported_at is None or one.after >= reported_at for one in seen.get(key, ())):
+        elif any(
+            not one.is_absence and (reported_at is None or one.after >= reported_at)
+            for one in seen.get(key, ())
+        ):
             # Without any event, a request had the table read the object.
             states.append(KnownState(key, None, is_unheard=True))
     return states
@@ -70,12 +78,18 @@ def fold_known(
 def _is_contradicted(
     state: ObjectEvent, events: Sequence[StoredEvent], seen: Sequence[TableObservation]
 ) -> bool:
-    """True if the state was observed by listing, and a table that read the object later found another one."""
-    listed = next((stored for stored in events if stored.event is state and _is_observation(stored)), None)
-    if listed is None or not state.etag:
+    """True if a table read the object after this state was known, and found another content."""
+    if not state.etag:
         return False
-    later = [one for one in seen if one.read_after is not None and one.read_after >= listed.received_at]
-    return any(not is_same_etag(one.etag, state.etag) for one in later)
+    listed = next((stored for stored in events if stored.event is state and _is_observation(stored)), None)
+
+    def is_later(one: TableObservation) -> bool:
+        if one.read_after is None:
+            return False
+        # The notification of a state precedes the reads of tables that have processed it. A listing does not.
+        return one.after >= state.event_time if listed is None else one.read_after >= listed.received_at
+
+    return any(is_later(one) and not is_same_etag(one.etag, state.etag) for one in seen)
 
 
 CERTAIN_REMOVALS = ("DeleteMarkerCreated", "OBJECT_DELETE", "OBJECT_ARCHIVE")

@@ -38,6 +38,7 @@ from headwater.ingest.ledger.watermark import (
     with_next,
 )
 from headwater.ingest.planning.ledger_entry import (
+    ABSENT,
     CLEANED_REASONS,
     LedgerEntry,
     find_observation,
@@ -251,7 +252,7 @@ class Ledger:
         if frame is None and not newest:
             return None
         if frame is not None:
-            is_unread = F.col("status") == "superseded"
+            is_unread = F.col("status").isin("superseded", "removed")
             kept = frame.where(_is_seen()).select(
                 "object_id",
                 "bucket",
@@ -306,7 +307,8 @@ def _is_seen() -> Column:
     """Return whether a state has a `find_observation`, as a Spark column."""
     return (
         (F.col("looked") | F.col("looked_at").isNotNull())
-        & ~F.col("status").isin("pending", "removed")
+        & (F.col("status") != "pending")
+        & ~((F.col("status") == "removed") & (F.col("reason") != ABSENT))
         & ~(F.col("reason").isin(*CLEANED_REASONS) & F.col("status").isin("ingested", "skipped"))
     )
 

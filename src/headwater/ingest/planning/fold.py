@@ -34,6 +34,7 @@ from headwater.ingest.planning.observation import (
     sort_key,
 )
 from headwater.ingest.planning.window import EVERYTHING, Window
+from headwater.sources.object_event import ObjectEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +212,15 @@ def _is_covered_by_last(stored: StoredEvent, last: StoredEvent | None) -> bool:
     """True if the last event of the batch names the content, or shows that it is no longer readable."""
     event = stored.event
     if is_from_listing(stored):
-        is_named = last is not None and bool(event.etag) and event.etag == last.event.etag
-        return is_named and not is_request(event)
+        return last is not None and not is_request(event) and _names_same(event, last.event)
     return not event.version_id and stored is not last
+
+
+def _names_same(listed: ObjectEvent, last: ObjectEvent) -> bool:
+    """True if both name one content. Several versions may have the same bytes, and one etag."""
+    if last.version_id:
+        return listed.version_id == last.version_id
+    return bool(listed.etag) and listed.etag == last.etag
 
 
 def _find_log_reason(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules) -> Reason | None:

@@ -20,6 +20,8 @@ from headwater.sources.object_event import ObjectEvent, is_same_etag
 
 VANISHED = "vanished"
 """The reason for removing an object that is absent from a listing."""
+ABSENT = "missing"
+"""The reason for removing an object that a read did not find, without a removal event."""
 
 CLEANED = "cleaned"
 TAGGED = "tagged"
@@ -47,8 +49,8 @@ class LedgerEntry:
     `order_key` and `event_id` are those of the newest event that the store sent. `event_time` is the latest
     time of all events, including listings without the object. `version` is the version id or etag of the
     current content, and `rows` the number of its rows. `looked`: a read found content that no event has named
-    yet. `looked_at`: the current content, or an older one, was read then or later. `instant` is the commit in
-    which the object was last decided, empty if there is none.
+    yet. `looked_at`: the current content, or an older one, was read then or later, or none was found.
+    `instant` is the commit in which the object was last decided, empty if there is none.
     """
 
     object_id: str
@@ -120,17 +122,18 @@ def is_new_content(stored: StoredEvent, state: LedgerEntry) -> bool:
 
 
 def find_observation(state: LedgerEntry) -> TableObservation | None:
-    """Return what the table found, if a read found the content, which may have been put later.
+    """Return what the table found, if a read found the content, which may have been put later, or none.
 
-    None for content that its own notification named, that was removed, or that `clean_source` may have
-    deleted.
+    None for content that its own notification named, that was removed by its own notification or a listing,
+    or that `clean_source` may have deleted.
     """
     is_seen = state.looked or state.looked_at is not None
-    if not is_seen or is_cleaned(state) or state.status in ("pending", "removed"):
+    is_removed = state.status == "removed" and state.reason != ABSENT
+    if not is_seen or is_cleaned(state) or is_removed or state.status == "pending":
         return None
     if state.event_time is None:
         return None
-    if state.status == "superseded":
+    if state.status in ("superseded", "removed"):
         return TableObservation(state.event_time, "", state.looked_at)
     # An object that was given up or excluded has no etag: its last decision was no read.
     return TableObservation(state.event_time, state.etag, state.looked_at if state.etag else None)
@@ -166,7 +169,8 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         if known.looked:
             # The content was read after it was put. So were older ones that earlier reads found.
             changes["looked_at"] = max(known.looked_at or event.event_time, event.event_time)
-    if (is_found(outcome) and outcome.version) or _is_observed_by_listing(known, stored):
+    is_read = is_found(outcome) and (bool(outcome.version) or outcome.status == "removed")
+    if is_read or _is_observed_by_listing(known, stored):
         # The read came after the event, so later than this.
         changes["looked_at"] = max(known.looked_at or stored.received_at, stored.received_at)
     if _counts(known, outcome):

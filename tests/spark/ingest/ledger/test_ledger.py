@@ -127,6 +127,7 @@ def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_p
         replace(seen, object_id="unread", key="unread", status="superseded", looked_at=TIME),
         replace(seen, object_id="given up", key="given up", status="skipped", etag="", looked_at=TIME),
         replace(seen, object_id="gone", key="gone", status="removed"),
+        replace(seen, object_id="absent", key="absent", status="removed", reason="missing", looked_at=TIME),
         replace(seen, object_id="pending", key="pending", status="pending", instant=""),
         replace(seen, object_id="cleaned", key="cleaned", reason="cleaned"),
         replace(seen, object_id="bad", key="bad", status="quarantined", reason="cleaned"),
@@ -145,7 +146,7 @@ def test_seen_states_are_the_same_in_spark_and_python(spark: SparkSession, tmp_p
     assert read_seen(ledger, []) == find_seen(states)
     found = read_seen(ledger, newest)
     assert found == find_seen([*states, *newest])
-    assert found.keys() == {"seen", "listed", "unread", "given up", "twice", "new"}
+    assert found.keys() == {"seen", "listed", "unread", "given up", "absent", "twice", "new"}
 
 
 def read_seen(ledger: Ledger, newest: list[LedgerEntry]) -> dict[str, TableObservation]:

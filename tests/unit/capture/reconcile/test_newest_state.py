@@ -50,6 +50,38 @@ def test_table_that_read_another_content_after_the_listing_makes_it_uncertain(
     assert Comparison(event.key, None, known).verdict == "vanished"
 
 
+@pytest.mark.parametrize(
+    ("etag", "processed", "read_after", "verdict"),
+    [
+        ("e1", 0, 9, "same"),
+        ("e1-digest", 0, 9, "same"),
+        ("e2", 0, 9, "missing"),
+        ("", 0, 9, "missing"),
+        # The table has not processed the event, or has given the object up.
+        ("e2", -1, 9, "same"),
+        ("", 0, None, "same"),
+    ],
+)
+def test_table_that_read_another_content_after_the_notification_makes_it_uncertain(
+    etag: str, processed: float, read_after: float | None, verdict: str
+) -> None:
+    # A version that the table found ahead of its event may be deleted; both events may be lost.
+    event = build_event(etag="e1")
+    read = None if read_after is None else event.event_time + timedelta(seconds=read_after)
+    observation = TableObservation(event.event_time + timedelta(seconds=processed), etag, read)
+    (known,) = fold_known([build_stored(event)], "landing", {event.key: [observation]})
+    found = ListedObject(event.key, event.size or 0, "e1", None, event.event_time)
+    assert Comparison(event.key, found, known).verdict == verdict
+    assert Comparison(event.key, None, known).verdict == "vanished"
+
+
+def test_object_that_a_table_found_absent_after_its_removal_is_not_reported_again() -> None:
+    removal = build_event("k", 2, "removed")
+    absent = TableObservation(removal.event_time + timedelta(seconds=5), "", removal.event_time)
+    events = [build_stored(build_event("k", 1)), build_stored(removal)]
+    assert fold_known(events, "landing", {"k": [absent]}) == []
+
+
 def test_object_that_only_a_request_had_a_table_read_is_compared() -> None:
     (known,) = fold_known([], "landing", {"k": [TableObservation(START, "e1", START)]})
     assert Comparison("k", None, known).verdict == "vanished"
