@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -114,34 +115,63 @@ def test_a_document_that_ends_its_process_twice_is_unreadable() -> None:
 
 
 MEGABYTE = 1024**2
-HOSTILE = {
-    "nested.html": b"<div>" * (MEGABYTE // 5),
-    "unclosed.html": b"<p>x" * (MEGABYTE // 4),
-    "tags.html": b"<a " * (MEGABYTE // 3),
-    "quotes.html": b"<a b='" * (MEGABYTE // 6),
-    "comments.html": b"<!--" * (MEGABYTE // 4),
-    "ends.html": b"</" * (MEGABYTE // 2),
-    "instructions.html": b"<?" * (MEGABYTE // 2),
-    "cdata.html": b"<![CDATA[" * (MEGABYTE // 9),
-    "charsets.html": b"<meta charset=" * (MEGABYTE // 14),
-    "attributes.html": b"<p " + b"a=1 " * (MEGABYTE // 4) + b">",
-    "entities.html": b"&a" * (MEGABYTE // 2),
-    "brackets.md": b"[" * MEGABYTE,
-    "links.md": b"[a](" * (MEGABYTE // 4),
-    "images.md": b"![[" * (MEGABYTE // 3),
-    "emphasis.md": b"*a**b " * (MEGABYTE // 6),
-    "quotes.md": b">" * MEGABYTE,
-    "backticks.md": b" ".join(b"`" * count for count in range(1, 1_400)),
-    "lists.md": b"\n".join(b" " * (2 * depth) + b"* a" for depth in range(700)),
-    "heading.md": b"# " + b"![" * (MEGABYTE // 2),
-    "line.txt": b"a" * MEGABYTE,
+REPEATED = {
+    "nested.html": b"<div>",
+    "unclosed.html": b"<p>x",
+    "tags.html": b"<a ",
+    "quotes.html": b"<a b='",
+    "comments.html": b"<!--",
+    "ends.html": b"</",
+    "instructions.html": b"<?",
+    "cdata.html": b"<![CDATA[",
+    "charsets.html": b"<meta charset=",
+    "attributes.html": b" a=1",
+    "entities.html": b"&a",
+    "brackets.md": b"[",
+    "links.md": b"[a](",
+    "images.md": b"![[",
+    "emphasis.md": b"*a**b ",
+    "quotes.md": b">",
+    "heading.md": b"![",
+    "line.txt": b"a",
+}
+FIRST = {"attributes.html": b"<p", "heading.md": b"# "}
+GROWING: dict[str, Callable[[int], bytes]] = {
+    "backticks.md": lambda at: b"`" * at + b" ",
+    "lists.md": lambda at: b" " * (2 * at) + b"* a\n",
 }
 
 
-@pytest.mark.parametrize("name", sorted(HOSTILE))
-def test_a_hostile_megabyte_is_parsed(sandbox: Sandbox, name: str) -> None:
-    # Each takes about a second of CPU. The limit is for the slowest machines, and for measuring coverage.
-    assert parse(sandbox, name, HOSTILE[name], 20) is not None
+def build_hostile(name: str, size: int) -> bytes:
+    """Return a document of about so many bytes."""
+    if name in REPEATED:
+        return FIRST.get(name, b"") + REPEATED[name] * (size // len(REPEATED[name]))
+    lines: list[bytes] = []
+    left = size
+    while left > 0:
+        lines.append(GROWING[name](len(lines)))
+        left -= len(lines[-1])
+    return b"".join(lines)
+
+
+def measure_cpu(sandbox: Sandbox) -> float:
+    """Return the seconds of CPU that the parser process has taken so far."""
+    (pid,) = sandbox.pids
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the CPU time of a process in /proc")
+@pytest.mark.parametrize("name", sorted({**REPEATED, **GROWING}))
+def test_the_time_of_a_hostile_document_grows_with_its_size(sandbox: Sandbox, name: str) -> None:
+    parse(sandbox, "first.md", b"# Loads what all documents need\n")
+    times = [measure_cpu(sandbox)]
+    for data in (build_hostile(name, MEGABYTE // 4), build_hostile(name, MEGABYTE)):
+        assert parse(sandbox, name, data) is not None
+        times.append(measure_cpu(sandbox))
+    small, large = times[1] - times[0], times[2] - times[1]
+    # A quadratic parser takes 16 times as long. Loading it, once, is part of the first.
+    assert large < 8 * small + 0.2
 
 
 def build_large_docx(body: bytes) -> bytes:
