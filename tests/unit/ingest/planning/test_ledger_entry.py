@@ -166,6 +166,7 @@ def test_listing_is_read_unless_a_version_matches_it():
     assert actions([*versions, named], None)[2] == ("skip", "superseded")
     unversioned = [build_event(sequence=n, etag=f"e{n}") for n in (1, 2)]
     assert actions([*unversioned, listed("e2")], None)[2] == ("skip", "superseded")
+    assert actions([*unversioned, listed("e9")], None)[2] == ("read", None)
 
 
 def test_listing_of_content_that_was_superseded_before_it_was_read_is_read():
