@@ -1,6 +1,8 @@
 """What every embedder does, run on every one that can run here; an endpoint as a real server."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -296,3 +298,19 @@ def test_batches_hold_all_texts_within_both_limits() -> None:
     for batch in batches:
         assert len(batch) <= 3
         assert len(batch) == 1 or len(batch) * max(len(texts[number]) for number in batch) <= 100
+
+
+def test_the_default_embedder_leaves_the_logging_of_the_program_as_it_is() -> None:
+    # The package configures the root logger when it is imported, so a process of its own imports it.
+    program = (
+        "import logging\n"
+        "from headwater.config.search.index import EmbedderConfig\n"
+        "from headwater.rag.chunking.tokens import TokenChunker\n"
+        "from headwater.rag.embedding.wordllama import WordLlamaEmbedder\n"
+        "TokenChunker(10, 0).split('one two')\n"
+        "assert WordLlamaEmbedder(EmbedderConfig()).embed_queries(['one two']).shape == (1, 256)\n"
+        "assert (logging.root.handlers, logging.root.level) == ([], logging.WARNING)\n"
+        "logging.getLogger('mine').info('not shown')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

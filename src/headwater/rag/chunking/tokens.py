@@ -1,5 +1,6 @@
 """Chunks by number of tokens of the default model."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from semantic_text_splitter import TextSplitter
@@ -28,9 +29,11 @@ class TokenChunker:
 
 
 def _load_tokenizer() -> Tokenizer:
-    import wordllama
-
-    folder = Path(wordllama.__file__).parent / "tokenizers"
+    # Importing the package takes a second, and only its data is needed.
+    package = find_spec("wordllama")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("No module named 'wordllama'", name="wordllama")
+    folder = Path(package.origin).parent / "tokenizers"
     found = sorted(folder.glob("*.json"))
     if not found:
         raise SearchError(

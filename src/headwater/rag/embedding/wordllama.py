@@ -1,7 +1,9 @@
 """WordLlama: static word vectors whose weights ship with the package. No download, no torch."""
 
+import logging
 import threading
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +72,7 @@ class WordLlamaEmbedder:
     def _load(self) -> Any:
         with self._lock:
             if self._model is None:
-                import wordllama
-
+                wordllama = _import_silently()
                 folder = Path(wordllama.__file__).parent
                 try:
                     # The package finds its own weights only with an explicit path.
@@ -84,3 +85,14 @@ class WordLlamaEmbedder:
                         hint="reinstall it: pip install --force-reinstall wordllama",
                     ) from error
             return self._model
+
+
+def _import_silently() -> Any:
+    """Import the package. It would have the program's root logger print every INFO line to stderr."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    # `basicConfig` changes nothing if there is a handler.
+    root.addHandler(handler)
+    try:
+        return import_module("wordllama")
+    finally:
+        root.removeHandler(handler)
