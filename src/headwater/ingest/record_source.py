@@ -36,11 +36,12 @@ from headwater.ingest.formats.csv_header import is_unnamed, with_header
 from headwater.ingest.formats.envelopes import ENVELOPE_FIELDS
 from headwater.ingest.formats.log_options import build_log_options
 from headwater.ingest.formats.reader_options import ReaderOptions
+from headwater.ingest.formats.record_reasons import UNPARSABLE
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.window import build_window
-from headwater.ingest.reading.bad_records import UNPARSABLE, build_bad_record
+from headwater.ingest.reading.bad_records import build_bad_record
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.reading.large_objects import LargeObjectReader, keep_present
 from headwater.ingest.reading.object_reader import (

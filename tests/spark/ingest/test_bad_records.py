@@ -106,6 +106,16 @@ def test_each_line_is_a_row_or_in_quarantine_with_number_and_text(lake, name, li
     assert (batch.rows, batch.bad_rows) == (len(good), len(bad))
 
 
+def test_the_detail_names_the_field_that_does_not_fit(lake):
+    lake.ingest("json")
+    details = dict(lake.quarantine_of("json", "payload", "detail"))
+    fit = "does not fit the table's columns"
+    assert details['{"n": "5"}'] == f'line 8 {fit}: n is "5", and its column has numbers (long)'
+    assert details['{"n": 7, "deep": 1}'] == f"line 11 {fit}: deep is 1, and its column is a struct"
+    assert details['{"n": 8, "list": ["x"]}'].endswith(': list[0] is "x", and its column has numbers (integer)')
+    assert details["word"] == f"line 17 {fit}"
+
+
 def test_line_of_several_documents_or_an_array_stands_for_all_of_them(lake):
     lake.ingest("arrays")
     assert lake.rows("arrays", "n") == [(n,) for n in range(1, 7)]

@@ -4,16 +4,15 @@ from typing import get_args
 
 import write_error_reference
 from headwater.errors import HeadwaterError, ObjectError
-from headwater.ingest.formats import markers
+from headwater.ingest.formats import markers, record_reasons
 from headwater.ingest.isolation import bad_parts
-from headwater.ingest.reading import bad_records
 from headwater.ingest.sets.progress import SMALL_SET
 from headwater.sources.notifications.outcome import RejectReason
 
 
 def list_reasons() -> set[str]:
     of_objects = {kind.reason for kind in ObjectError.__subclasses__()}
-    of_records = set(markers.REASONS.values()) | set(bad_records.DETAILS)
+    of_records = set(markers.REASONS.values()) | set(record_reasons.DETAILS)
     return of_objects | of_records | set(get_args(RejectReason)) | {bad_parts.UNWRITABLE, SMALL_SET}
 
 
@@ -29,7 +28,7 @@ def test_every_error_has_a_fix() -> None:
 
 def test_every_reason_has_a_cause_and_a_fix() -> None:
     # These have no constant: an object without bytes, a failed check, a vector of another length.
-    others = {"empty", bad_records.FAILED_CHECK, bad_records.BAD_VECTOR}
+    others = {"empty", record_reasons.FAILED_CHECK, record_reasons.BAD_VECTOR}
     assert set(write_error_reference.REASONS) == list_reasons() | others
 
 

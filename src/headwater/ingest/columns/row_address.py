@@ -10,9 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from headwater.config.table import TableConfig
-
-AMBIGUOUS_KEY = "ambiguous_key"
-BAD_PARTITION = "bad_partition"
+from headwater.ingest.formats.record_reasons import AMBIGUOUS_KEY, BAD_PARTITION
 
 # Hudi's placeholders for null and empty text in a key of several fields, and for both in a partition.
 _KEY_PLACEHOLDERS = ("__null__", "__empty__")

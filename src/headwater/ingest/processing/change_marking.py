@@ -18,16 +18,16 @@ from headwater.ingest.changes.sequence_columns import (
 from headwater.ingest.changes.tombstones import build_key
 from headwater.ingest.formats.envelopes import CHANGE, ENVELOPE_FIELDS, SEQUENCE_TEXT
 from headwater.ingest.formats.envelopes.envelope import FAULT
-from headwater.ingest.lineage import with_object_values
-from headwater.ingest.planning.outcome import ObjectOutcome
-from headwater.ingest.processing.record_transform import is_good
-from headwater.ingest.reading.bad_records import (
+from headwater.ingest.formats.record_reasons import (
     BAD_SEQUENCE,
     MISSING_KEY,
     MISSING_ORDERING,
     UNKNOWN_CHANGE,
-    build_reason,
 )
+from headwater.ingest.lineage import with_object_values
+from headwater.ingest.planning.outcome import ObjectOutcome
+from headwater.ingest.processing.record_transform import is_good
+from headwater.ingest.reading.bad_records import build_reason
 from headwater.sources.object_event import ObjectEvent
 
 KIND = "kind"

@@ -14,6 +14,7 @@ from headwater.ingest.accounting import recount
 from headwater.ingest.changes.effects import ChangeEffects
 from headwater.ingest.changes.rules import SEQUENCE, ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneState, build_key
+from headwater.ingest.formats.record_reasons import DETAILS, LATE_CHANGE
 from headwater.ingest.lineage import ObjectLineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.change_marking import (
@@ -25,7 +26,7 @@ from headwater.ingest.processing.change_marking import (
     mark_changes,
 )
 from headwater.ingest.processing.record_transform import RecordTransform, is_good
-from headwater.ingest.reading.bad_records import DETAILS, LATE_CHANGE, build_reason
+from headwater.ingest.reading.bad_records import build_reason
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.ingest.writing.record_keys import keep_last
 from headwater.lake.options import DELETED

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
 from headwater.ingest.accounting import recount
+from headwater.ingest.formats.record_reasons import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.change_processor import ChangeParts, ChangeProcessor
 from headwater.ingest.processing.record_transform import RecordTransform, is_good, number_rows
-from headwater.ingest.reading.bad_records import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
 from headwater.lake.transforms.chain import Chain

@@ -1,5 +1,6 @@
 """Determines which records cannot become rows, and why."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -10,32 +11,23 @@ from pyspark.sql.types import DateType, IntegerType, StringType, StructField, St
 from headwater.capture.quarantine_item import MAX_PAYLOAD_CHARS
 from headwater.capture.quarantine_table import QUARANTINE_SCHEMA
 from headwater.config.hudi.column_types import ColumnType
-from headwater.ingest.columns.row_address import AMBIGUOUS_KEY, BAD_PARTITION, RowAddress
+from headwater.ingest.columns.row_address import RowAddress
 from headwater.ingest.formats import markers
+from headwater.ingest.formats.record_reasons import (
+    BAD_VECTOR,
+    DETAILS,
+    FAILED_CHECK,
+    MISSING_KEY,
+    MISSING_ORDERING,
+    OUT_OF_RANGE,
+    UNPARSABLE,
+)
+from headwater.ingest.hints.misfit import find_misfit
 from headwater.ingest.parsing.epochs import EARLIEST, LATEST
 from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.lake.local_frames import build_frame
 from headwater.lake.logical_types.columns import find_declared, find_fault
-
-UNPARSABLE = "unparsable"
-OUT_OF_RANGE = "out_of_range"
-UNDECODABLE = markers.REASONS[markers.UNDECODABLE]
-REPEATED_NAME = markers.REASONS[markers.REPEATED_NAME]
-OVERSIZE = markers.REASONS[markers.OVERSIZE]
-UNKNOWN_CHANGE = markers.REASONS[markers.UNKNOWN_CHANGE]
-NO_ROW = markers.REASONS[markers.NO_ROW]
-UNAVAILABLE_VALUE = markers.REASONS[markers.UNAVAILABLE_VALUE]
-BAD_SEQUENCE = markers.REASONS[markers.BAD_SEQUENCE]
-BAD_RECORD = markers.REASONS[markers.BAD_RECORD]
-UNKNOWN_SCHEMA = markers.REASONS[markers.UNKNOWN_SCHEMA]
-TOMBSTONE = markers.REASONS[markers.TOMBSTONE]
-EXPIRED = markers.REASONS[markers.EXPIRED]
-LATE_CHANGE = "late_change"
-MISSING_KEY = "missing_key"
-MISSING_ORDERING = "missing_ordering"
-BAD_VECTOR = "bad_vector"
-FAILED_CHECK = "failed_check"
 
 _DAYS = tuple(micros // (24 * 60 * 60 * 1_000_000) for micros in (EARLIEST, LATEST))
 
@@ -53,27 +45,6 @@ _OBJECT_SCHEMA = StructType(
         *(StructField(name, StringType()) for name in ("bucket", "key", "version", "event_id")),
     ]
 )
-
-DETAILS = {
-    OUT_OF_RANGE: "has a time outside the years 1 to 9999: see the reader option `epochUnit`",
-    UNDECODABLE: "has bytes that cannot be decoded in the table's encoding: see the reader option `encoding`",
-    REPEATED_NAME: "names a field twice, possibly in two spellings, so that its value is ambiguous",
-    OVERSIZE: "is larger than the table's `max_record_bytes`",
-    UNPARSABLE: "does not fit the table's columns",
-    MISSING_KEY: "has no value in the record key fields",
-    MISSING_ORDERING: "has no value in an ordering field",
-    UNKNOWN_CHANGE: "has an operation that `changes` of the table does not list",
-    NO_ROW: "has no row to insert, update or delete: see `changes.before` and `changes.after`",
-    UNAVAILABLE_VALUE: "lacks a value that an update left unchanged: set REPLICA IDENTITY FULL for the table",
-    BAD_SEQUENCE: "has a value in `changes.sequence` that cannot be compared with those of other records",
-    BAD_RECORD: "has bytes that are no record of the table's schema; its payload begins with the reason",
-    UNKNOWN_SCHEMA: "names a schema that the registry does not have; its payload begins with the id",
-    TOMBSTONE: "has no value, and its key names no row to delete: see `changes: {preset: kafka}`",
-    EXPIRED: "stands for messages that Kafka removed before they were read: raise the topic's retention",
-    LATE_CHANGE: "is older than the deletes that the table remembers, so its row may be deleted since",
-    AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
-    BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",
-}
 
 
 def build_bad_record(
@@ -167,7 +138,7 @@ def quarantine_frame(
         "level": F.lit("record"),
         "stage": F.lit("ingest"),
         "reason": F.col("corrupt.reason"),
-        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt"))),
+        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt"), records.schema["record"])),
         "quarantined_at": F.lit(now).cast("timestamp"),
         "table": F.lit(table),
         "line": F.col("row_number"),
@@ -184,13 +155,21 @@ def quarantine_frame(
     )
 
 
-def _explain(corrupt: Column) -> Column:
+def _explain(corrupt: Column, record: StructField) -> Column:
+    schema = json.loads(record.dataType.json())
+
+    @F.udf(StringType())
+    def name_misfit(reason: str, text: str | None) -> str | None:
+        found = find_misfit(text, schema) if reason == UNPARSABLE and text else ""
+        return f"{DETAILS[UNPARSABLE]}: {found}" if found else None
+
     chosen = corrupt.getField("detail")
     for name, detail in DETAILS.items():
         chosen = F.when(corrupt.getField("reason") == name, detail).otherwise(chosen)
     # The records between the brackets have become rows: each is on a line of its own.
     is_bracket = F.trim(corrupt.getField("text")).isin("[", "]")
-    return F.when(is_bracket, "is a bracket of a JSON array: set `format: json_array`").otherwise(chosen)
+    bracket = F.when(is_bracket, "is a bracket of a JSON array: set `format: json_array`")
+    return F.coalesce(bracket, name_misfit(corrupt.getField("reason"), corrupt.getField("text")), chosen)
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:

@@ -7,6 +7,7 @@ from headwater.capture.control_events import LISTED_EVENT
 from headwater.capture.stored_event import StoredEvent
 from headwater.errors import ObjectTooLargeError
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
+from headwater.ingest.formats.record_reasons import DETAILS, UNPARSABLE
 from headwater.ingest.hints.record_shape import describe_shape
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.observation import is_from_listing, is_repair, is_sent, names_version
@@ -266,7 +267,5 @@ def _explain_misfits(count: int, first: str) -> tuple[str, str]:
     """Return reason and detail of an object without any record that fits."""
     if first == ObjectTooLargeError.reason:
         return first, f"none of its {count} records can become a row: larger than `max_record_bytes`"
-    return "unparsable", (
-        f"none of its {count} records can become a row: they do not fit the columns, cannot be decoded, or "
-        "have no record key"
-    )
+    why = DETAILS.get(first, DETAILS[UNPARSABLE])
+    return UNPARSABLE, f"none of its {count} records can become a row: the first {why}"
