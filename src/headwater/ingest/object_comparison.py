@@ -82,6 +82,7 @@ class ObjectComparison:
             try:
                 seen = {at: str(found.outcome.status) for at, found in scan_records(records).objects.items()}
                 frame, unapplied = self._process(records.frame, requests, objects, frames)
+                frame = self._compared.processor.suppression.drop(frame)
                 differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()
             finally:
