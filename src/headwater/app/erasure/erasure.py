@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from headwater.app.application import App, read_clock
+from headwater.app.erasure.chunks import CHUNKS, ChunksErasure, OpenIndex, open_search_index
 from headwater.app.erasure.report import (
     NOT_COVERED,
     Report,
@@ -21,7 +22,7 @@ from headwater.errors import UsageError
 from headwater.ingest.erasure.rows import erase_rows
 from headwater.ingest.planning.lost_rows import LostRows
 from headwater.lake.erasure.scanning import Scan, Search, find_in_payload, scan_files
-from headwater.lake.erasure.subjects import SubjectHasher
+from headwater.lake.erasure.subjects import Secret, SubjectHasher
 from headwater.lake.file_store import FileStore
 from headwater.lake.layout import find_address, list_tables, quarantine_path
 from headwater.lake.service_table import ServiceTable
@@ -50,10 +51,13 @@ class Erasure:
         hasher: SubjectHasher,
         subjects: frozenset[str],
         now: Callable[[], datetime] = read_clock,
+        open_index: OpenIndex = open_search_index,
     ) -> None:
+        self._open_index = open_index
         self._app = app
         self._table = table
         self._search = Search(((hasher, subjects),))
+        self._searches: dict[str, Search] = {}
         self._hasher = hasher
         self._subjects = subjects
         self._now = now
@@ -67,7 +71,11 @@ class Erasure:
             scan = self._scan(name)
             rows = sum(sum(found.rows.values()) for found in scan.found) if name == self._table else 0
             structures.append(_with_scan(Structure(name, rows), scan, {}))
-        return replace(self._build_report(started, structures, self._list_objects()), dry_run=True)
+        report = self._build_report(started, structures, self._list_objects())
+        if self._app.settings.search is None:
+            return replace(report, dry_run=True)
+        chunks = {"chunks": "a scan without an erasure does not know which chunks are of the keys"}
+        return replace(report, dry_run=True, not_covered={**report.not_covered, **chunks})
 
     def run(self) -> Report:
         """Erase, and return the signed report, which is also in the lake.
@@ -81,15 +89,13 @@ class Erasure:
         register.save(self._table, entry.suppress(self._hasher.columns, self._subjects))
         crash_point("after_suppression")
         names = self._list_covered()
+        chunks = self._find_chunks(secret)
         before = {name: self._scan(name) for name in names}
-        structures = {name: self._delete(name) for name in names if name not in self._derived}
-        crash_point("after_forget_delete")
-        # Derived tables read older files of their sources: no file is removed before they are up to date.
-        for name in self._derived:
-            drain(self._app.build_derived_pipeline(name))
-            if name in names:
-                structures[name] = self._delete(name)
-        structures = {name: self._clean(structures[name], before[name]) for name in names}
+        structures = self._delete_all(names, chunks)
+        if chunks is not None:
+            self._searches[CHUNKS] = chunks.build_search()
+            before[CHUNKS] = self._scan(CHUNKS)
+        structures = {name: self._clean(found, before[name]) for name, found in structures.items()}
         crash_point("after_forget_clean")
         structures = {
             name: _with_scan(found, self._scan(name), self._list_savepoints(name))
@@ -99,6 +105,37 @@ class Erasure:
         report = sign(replace(report, address=register.find_report(name_file(report))), secret)
         register.write_report(name_file(report), format_report(report))
         return report
+
+    def _delete_all(self, names: Sequence[str], chunks: ChunksErasure | None) -> dict[str, Structure]:
+        """Delete from the newest state of all tables.
+
+        Followers read older files of their sources: no file is removed before they are up to date.
+        """
+        indexed = self._app.settings.search.table if chunks and self._app.settings.search else ""
+        structures = {}
+        for name in names:
+            if name in self._derived:
+                continue
+            if chunks is not None and name == indexed:
+                chunks.record(self._hasher, self._subjects)
+            structures[name] = self._delete(name)
+        crash_point("after_forget_delete")
+        for name in self._derived:
+            if chunks is not None and name == indexed:
+                chunks.record(self._hasher, self._subjects)
+            drain(self._app.build_derived_pipeline(name))
+            if name in names:
+                structures[name] = self._delete(name)
+        if chunks is not None:
+            structures[CHUNKS] = chunks.erase()
+        return structures
+
+    def _find_chunks(self, secret: Secret) -> ChunksErasure | None:
+        """Return the chunks, if there are any of a table that has the columns."""
+        search = self._app.settings.search
+        if search is None or search.table not in self._list_covered() or not self._open(CHUNKS).exists():
+            return None
+        return ChunksErasure(self._app, search.table, secret, self._open_index)
 
     @property
     def _derived(self) -> list[str]:
@@ -132,8 +169,9 @@ class Erasure:
         settings = self._app.settings
         build = partial(build_storage_options, settings.lake, settings.lake_storage)
         store = FileStore(list_tables(settings)[name], build)
-        is_own = name == _QUARANTINE
-        return scan_files(store, replace(self._search, payloads_of=self._table if is_own else ""))
+        if name == _QUARANTINE:
+            return scan_files(store, replace(self._search, payloads_of=self._table))
+        return scan_files(store, self._searches.get(name, self._search))
 
     def _list_savepoints(self, name: str) -> Mapping[str, frozenset[str]]:
         return list_savepoint_files(self._open_service(name))
@@ -206,8 +244,14 @@ class Erasure:
                 found[f"derived table {name}"] = f"it has no column {columns}"
         if settings.tables[self._table].changes:
             found["tombstones"] = "deletes that the table remembers, with their record keys"
-        if settings.search is not None and settings.search.table in (self._table, *self._derived):
-            found["chunks and index"] = "run `headwater index sync` now; older files of the chunks stay"
+        search = settings.search
+        if search is not None and search.table in (self._table, *self._derived):
+            store = (
+                "versions of the index that are not live, and what the vector store keeps of deleted points"
+            )
+            found["index"] = store
+            if search.table not in self._list_covered():
+                found["chunks"] = f"the indexed table {search.table} has no column {columns}"
         if settings.tables[self._table].cdc != "off":
             found["change log"] = "the delete's own change log has the rows until the next write of its files"
         return found

@@ -12,6 +12,8 @@ from headwater.lake.erasure.scanning import FoundFile, Scan
 from headwater.lake.erasure.subjects import Secret
 
 _VERSION = 1
+# Of a time in UTC, down to microseconds.
+_DIGITS = 20
 NOT_COVERED: Mapping[str, str] = {
     "source objects": "they are not headwater's: rewrite or delete those named under `objects`",
     "backups": "copies of the lake elsewhere, also those of the store, such as object versions",
@@ -87,7 +89,7 @@ def to_document(report: Report) -> dict[str, Any]:
 
 def name_file(report: Report) -> str:
     """Return the name of the report's file."""
-    digits = "".join(filter(str.isdigit, report.started_at))
+    digits = "".join(filter(str.isdigit, report.started_at))[:_DIGITS]
     return f"{report.table}-{digits}.json"
 
 

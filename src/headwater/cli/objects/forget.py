@@ -50,9 +50,9 @@ def forget(  # noqa: PLR0913, PLR0917 - one parameter per option
 ) -> None:
     """Erase the rows of keys from all files of a table, keep them out, and write a signed report.
 
-    Includes derived tables and quarantined records. Later reads of the same objects leave these rows out.
-    Savepoints and objects that still have them are named. Rejected while a run is active. Repeat an
-    interrupted command. Exit code 3: some files still have, or may have, rows of the keys.
+    Includes derived tables, chunks, index and quarantined records. Later reads of the same objects leave
+    these rows out. Savepoints and objects that still have them are named. Rejected while a run is active.
+    Repeat an interrupted command. Exit code 3: some files still have, or may have, rows of the keys.
     """
     from headwater.app.erasure.command import Subjects
 

@@ -27,10 +27,14 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """What the register knows of one table. Pure."""
+    """What the register knows of one table. Pure.
+
+    `sources` are hashes of the erased rows themselves, for the chunks of a table that is indexed.
+    """
 
     suppressed: tuple[Suppression, ...] = ()
     lost: tuple[LostRows, ...] = ()
+    sources: frozenset[str] = frozenset()
 
     def suppress(self, columns: Sequence[str], hashes: Collection[str]) -> "TableEntry":
         """Return the entry with more suppressed subjects."""
@@ -47,6 +51,10 @@ class TableEntry:
             for one in self.suppressed
         )
         return replace(self, suppressed=tuple(one for one in kept if one.hashes))
+
+    def add_sources(self, hashes: Collection[str]) -> "TableEntry":
+        """Return the entry with more erased rows."""
+        return replace(self, sources=self.sources | set(hashes))
 
     def add_lost(self, rows: Sequence[LostRows]) -> "TableEntry":
         """Return the entry with more deleted rows; a repeated delete of the same rows counts once."""
@@ -118,6 +126,7 @@ def format_entry(entry: TableEntry) -> bytes:
         "lost": [
             [one.uri, one.version, one.event_id, one.subject, one.rows, one.instant] for one in entry.lost
         ],
+        "sources": sorted(entry.sources),
     }
     return json.dumps(document, indent=1).encode("utf-8", "surrogatepass")
 
@@ -128,6 +137,7 @@ def parse_entry(content: bytes) -> TableEntry:
     return TableEntry(
         tuple(Suppression(tuple(one["columns"]), frozenset(one["hashes"])) for one in document["suppressed"]),
         tuple(LostRows(*row) for row in document["lost"]),
+        frozenset(document["sources"]),
     )
 
 
