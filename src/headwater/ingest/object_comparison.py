@@ -113,7 +113,8 @@ class ObjectComparison:
         if changes is None:
             return transform.apply(records, lineages), None
         read = BatchRead(records, tuple(outcomes), ())
-        return changes.replay(read, lineages, self._compared.state.change_shape, frames)
+        suppress = self._compared.processor.suppression.drop
+        return changes.replay(read, lineages, self._compared.state.change_shape, frames, suppress)
 
     def _is_changed(self) -> bool:
         """True if a large object was replaced during the read, which invalidates the batch."""

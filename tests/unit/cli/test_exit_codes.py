@@ -22,8 +22,7 @@ from headwater.app.adoption.report import AdoptedTable, AdoptReport, ImportRepor
 from headwater.app.cleaning import CleanReport
 from headwater.app.components import RunReport
 from headwater.app.erasure.command import Checked
-from headwater.app.erasure.report import Remaining, Structure
-from headwater.app.erasure.report import Report as ErasureReport
+from headwater.app.erasure.report import ErasureReport, Remaining, Structure
 from headwater.app.objects.redrive import RetryReport
 from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.app.provisioning import UpReport

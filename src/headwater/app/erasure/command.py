@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.app.application import App
 from headwater.app.erasure.erasure import Erasure
-from headwater.app.erasure.report import Report, check_signature
+from headwater.app.erasure.report import ErasureReport, check_signature
 from headwater.app.erasure.subjects_given import hash_keys, read_keys_file
 from headwater.config.settings import Settings
 from headwater.errors import TableNotFoundError, UsageError
@@ -42,7 +42,7 @@ class Checked:
     """A report with a valid signature, and what a new scan finds."""
 
     report: str
-    scanned: Report
+    scanned: ErasureReport
 
     @property
     def is_erased(self) -> bool:

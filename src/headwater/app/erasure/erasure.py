@@ -9,7 +9,7 @@ from headwater.app.application import App, read_clock
 from headwater.app.erasure.chunks import CHUNKS, ChunksErasure, OpenIndex, open_search_index
 from headwater.app.erasure.report import (
     NOT_COVERED,
-    Report,
+    ErasureReport,
     Structure,
     format_report,
     judge_scan,
@@ -62,22 +62,24 @@ class Erasure:
         self._subjects = subjects
         self._now = now
 
-    def plan(self) -> Report:
+    def plan(self) -> ErasureReport:
         """Return what an erasure would find; writes nothing, and starts no Spark."""
         started = self._now()
         self._check_exists()
         structures = []
         for name in self._list_covered():
             scan = self._scan(name)
+            if name == _QUARANTINE:
+                scan = replace(scan, found=tuple(one for one in scan.found if not one.unreadable))
             rows = sum(sum(found.rows.values()) for found in scan.found) if name == self._table else 0
             structures.append(_with_scan(Structure(name, rows), scan, {}))
         report = self._build_report(started, structures, self._list_objects())
-        if self._app.settings.search is None:
-            return replace(report, dry_run=True)
-        chunks = {"chunks": "a scan without an erasure does not know which chunks are of the keys"}
-        return replace(report, dry_run=True, not_covered={**report.not_covered, **chunks})
+        found = {"quarantine, log files": "records that were quarantined since may name the keys"}
+        if self._app.settings.search is not None:
+            found["chunks"] = "a scan without an erasure does not know which chunks are of the keys"
+        return replace(report, dry_run=True, not_covered={**report.not_covered, **found})
 
-    def run(self) -> Report:
+    def run(self) -> ErasureReport:
         """Erase, and return the signed report, which is also in the lake.
 
         Call it under the lease of a command.
@@ -128,7 +130,7 @@ class Erasure:
                 structures[name] = self._delete(name)
         if chunks is not None:
             structures[CHUNKS] = chunks.erase()
-        return structures
+        return {name: structures[name] for name in (*names, CHUNKS) if name in structures}
 
     def _find_chunks(self, secret: Secret) -> ChunksErasure | None:
         """Return the chunks, if there are any of a table that has the columns."""
@@ -171,7 +173,8 @@ class Erasure:
         store = FileStore(list_tables(settings)[name], build)
         if name == _QUARANTINE:
             return scan_files(store, replace(self._search, payloads_of=self._table))
-        return scan_files(store, self._searches.get(name, self._search))
+        cleared = self._app.register.load(name).find_cleared(self._subjects)
+        return scan_files(store, self._searches.get(name, replace(self._search, cleared=cleared)))
 
     def _list_savepoints(self, name: str) -> Mapping[str, frozenset[str]]:
         return list_savepoint_files(self._open_service(name))
@@ -180,7 +183,11 @@ class Erasure:
         """Delete the rows of the newest state, and record to which objects they belonged."""
         if name == _QUARANTINE:
             return self._delete_payloads()
-        done = erase_rows(self._open_service(name), self._hasher, self._subjects, partial(self._record, name))
+        service, register = self._open_service(name), self._app.register
+        done = erase_rows(service, self._hasher, self._subjects, partial(self._record, name))
+        newest = service.load_timeline().commits[-1].requested
+        entry = register.load(name)
+        register.save(name, entry.clear(self._subjects, newest, deleted=bool(done.rows)))
         return Structure(name, done.rows, done.instant)
 
     def _record(self, name: str, lost: Sequence[LostRows]) -> None:
@@ -224,8 +231,8 @@ class Erasure:
 
     def _build_report(
         self, started: datetime, structures: Sequence[Structure], objects: tuple[str, ...]
-    ) -> Report:
-        return Report(
+    ) -> ErasureReport:
+        return ErasureReport(
             table=self._table,
             columns=self._hasher.columns,
             subjects=tuple(sorted(self._subjects)),

@@ -50,7 +50,7 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ErasureReport:
     """The result of `forget`. `subjects` are hashes; `objects` are known to have rows of them."""
 
     table: str
@@ -82,23 +82,23 @@ def _judge(found: FoundFile, savepoints: Mapping[str, frozenset[str]]) -> Remain
     return Remaining(found.path, sum(found.rows.values()), found.unreadable, retained)
 
 
-def to_document(report: Report) -> dict[str, Any]:
+def to_document(report: ErasureReport) -> dict[str, Any]:
     """Return the report as JSON-like data."""
     return {"version": _VERSION, "erased": report.is_erased, **asdict(report)}
 
 
-def name_file(report: Report) -> str:
+def name_file(report: ErasureReport) -> str:
     """Return the name of the report's file."""
     digits = "".join(filter(str.isdigit, report.started_at))[:_DIGITS]
     return f"{report.table}-{digits}.json"
 
 
-def sign(report: Report, secret: Secret) -> Report:
+def sign(report: ErasureReport, secret: Secret) -> ErasureReport:
     """Return the report with its signature."""
     return replace(report, signature=_compute(to_document(report), secret))
 
 
-def format_report(report: Report) -> bytes:
+def format_report(report: ErasureReport) -> bytes:
     """Return the content of a report's file."""
     return json.dumps(to_document(report), indent=2).encode("utf-8", "surrogatepass")
 
@@ -125,7 +125,7 @@ def _compute(document: Mapping[str, Any], secret: Secret) -> str:
     return hmac.new(secret.derive("report"), content.encode(), hashlib.sha256).hexdigest()
 
 
-def describe(report: Report) -> Sequence[str]:
+def describe(report: ErasureReport) -> Sequence[str]:
     """Return the report as lines of text."""
     verb = "would be deleted" if report.dry_run else "deleted"
     lines = [f"{len(report.subjects):,} subjects of {report.table} by {', '.join(report.columns)}"]

@@ -10,7 +10,7 @@ from headwater.cli.rendering import render_json, render_text
 
 if TYPE_CHECKING:
     from headwater.app.erasure.command import Subjects
-    from headwater.app.erasure.report import Report
+    from headwater.app.erasure.report import ErasureReport
 
 INCOMPLETE = 3
 
@@ -87,7 +87,7 @@ def _forget(ctx: typer.Context, table: str, subjects: "Subjects", *, yes: bool, 
         raise typer.Exit(INCOMPLETE)
 
 
-def _render(reports: "list[Report]", *, as_json: bool) -> None:
+def _render(reports: "list[ErasureReport]", *, as_json: bool) -> None:
     from headwater.app.erasure.report import describe, to_document
 
     if as_json:

@@ -5,8 +5,8 @@ The secret and the list belong together: without the secret, the list matches no
 
 import json
 import secrets
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from headwater.ingest.planning.lost_rows import LostRows
@@ -29,12 +29,14 @@ class Suppression:
 class TableEntry:
     """What the register knows of one table. Pure.
 
-    `sources` are hashes of the erased rows themselves, for the chunks of a table that is indexed.
+    `sources` are hashes of the erased rows themselves, for the chunks of a table that is indexed. `cleared`
+    is the newest commit, by subject, when the table had no row of it any more: no later file has one.
     """
 
     suppressed: tuple[Suppression, ...] = ()
     lost: tuple[LostRows, ...] = ()
     sources: frozenset[str] = frozenset()
+    cleared: Mapping[str, str] = field(default_factory=dict)
 
     def suppress(self, columns: Sequence[str], hashes: Collection[str]) -> "TableEntry":
         """Return the entry with more suppressed subjects."""
@@ -50,7 +52,18 @@ class TableEntry:
             Suppression(one.columns, one.hashes - set(hashes)) if one.columns == wanted else one
             for one in self.suppressed
         )
-        return replace(self, suppressed=tuple(one for one in kept if one.hashes))
+        cleared = {subject: at for subject, at in self.cleared.items() if subject not in hashes}
+        return replace(self, suppressed=tuple(one for one in kept if one.hashes), cleared=cleared)
+
+    def clear(self, hashes: Collection[str], instant: str, *, deleted: bool) -> "TableEntry":
+        """Return the entry after the rows of these subjects were deleted, if there were any (`deleted`)."""
+        new = {one: instant for one in hashes if deleted or one not in self.cleared}
+        return replace(self, cleared={**self.cleared, **new})
+
+    def find_cleared(self, hashes: Collection[str]) -> str:
+        """Return the instant after which no file has a row of these subjects; empty if that is unknown."""
+        found = [self.cleared.get(one, "") for one in hashes]
+        return max(found) if all(found) else ""
 
     def add_sources(self, hashes: Collection[str]) -> "TableEntry":
         """Return the entry with more erased rows."""
@@ -127,6 +140,7 @@ def format_entry(entry: TableEntry) -> bytes:
             [one.uri, one.version, one.event_id, one.subject, one.rows, one.instant] for one in entry.lost
         ],
         "sources": sorted(entry.sources),
+        "cleared": dict(sorted(entry.cleared.items())),
     }
     return json.dumps(document, indent=1).encode("utf-8", "surrogatepass")
 
@@ -138,6 +152,7 @@ def parse_entry(content: bytes) -> TableEntry:
         tuple(Suppression(tuple(one["columns"]), frozenset(one["hashes"])) for one in document["suppressed"]),
         tuple(LostRows(*row) for row in document["lost"]),
         frozenset(document["sources"]),
+        document["cleared"],
     )
 
 

@@ -25,11 +25,13 @@ _HIDDEN = ".hoodie/"
 class Search:
     """Subjects to search for: hashes by the columns that they are of.
 
-    `payloads_of` searches in the payloads of the quarantine that are of this table.
+    `payloads_of` searches in the payloads of the quarantine that are of this table. Log files of later
+    instants than `cleared` have no subject; empty if that is unknown.
     """
 
     lists: tuple[tuple[SubjectHasher, frozenset[str]], ...]
     payloads_of: str = ""
+    cleared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ def _is_data(file: StoredFile) -> bool:
 def _scan(store: FileStore, file: StoredFile, search: Search) -> FoundFile | None:
     if not file.name.endswith(".parquet"):
         name = parse_data_file_name(file.name)
+        if name is not None and search.cleared and name.instant > search.cleared:
+            return None
         kind = {"log": "a log file", "cdc": "a change log"}.get(name.kind if name else "", "")
         return FoundFile(file.path, unreadable=kind or "a file of another format")
     try:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from headwater.app import App
 from headwater.app.erasure.erasure import Erasure
-from headwater.app.erasure.report import Report
+from headwater.app.erasure.report import ErasureReport
 from headwater.lake.erasure.subjects import SubjectHasher
 from tests.fixtures.search.indexed_lake import IndexedLake, Row
 
@@ -19,7 +19,7 @@ def product(sku: str, title: str, seller: str) -> Row:
     return {"sku": sku, "title": title, "seller": seller}
 
 
-def forget(lake: IndexedLake, spark: SparkSession, seller: str) -> Report:
+def forget(lake: IndexedLake, spark: SparkSession, seller: str) -> ErasureReport:
     app = App(lake.files.settings, environ={}, spark=spark)
     hasher = SubjectHasher.of(app.register.ensure_secret(), ("seller",))
     subjects = frozenset({hasher.hash([seller])})

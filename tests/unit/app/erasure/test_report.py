@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from headwater.app.erasure.report import (
+    ErasureReport,
     Remaining,
-    Report,
     Structure,
     check_signature,
     describe,
@@ -20,7 +20,7 @@ from headwater.lake.erasure.scanning import FoundFile, Scan
 from headwater.lake.erasure.subjects import Secret
 
 SECRET = Secret(b"s" * 32)
-REPORT = Report("orders", ("id",), ("h1",), "2026-01-01", "2026-01-02", (Structure("orders", 2),))
+REPORT = ErasureReport("orders", ("id",), ("h1",), "2026-01-01", "2026-01-02", (Structure("orders", 2),))
 
 
 def test_file_of_a_savepoint_is_named_with_it() -> None:

@@ -30,8 +30,18 @@ def test_rows_count_until_the_object_is_decided_again() -> None:
     assert sum_lost([ROWS], "v2", "") == {}
 
 
+def test_files_after_the_delete_are_clear_of_all_subjects_only() -> None:
+    entry = TableEntry().clear({"h1"}, "1", deleted=True).clear({"h1", "h2"}, "2", deleted=False)
+    assert entry.find_cleared({"h1"}) == "1"
+    assert entry.find_cleared({"h1", "h2"}) == "2"
+    assert entry.find_cleared({"h1", "h3"}) == ""
+    assert entry.clear({"h1"}, "3", deleted=True).find_cleared({"h1"}) == "3"
+    assert entry.suppress(["id"], {"h1"}).release(["id"], {"h1"}).find_cleared({"h1"}) == ""
+
+
 def test_entry_survives_its_file() -> None:
-    entry = TableEntry().suppress(["id"], {"h1"}).add_lost([ROWS])
+    entry = TableEntry().suppress(["id"], {"h1"}).add_lost([ROWS]).add_sources({"s"})
+    entry = entry.clear({"h1"}, "1", deleted=True)
     assert parse_entry(format_entry(entry)) == entry
 
 

@@ -72,6 +72,13 @@ def test_log_files_and_unusable_columns_are_not_ruled_out(folder: Path) -> None:
     assert scan(folder).file_ids == {"f1-0"}
 
 
+def test_log_files_of_later_commits_are_ruled_out(folder: Path) -> None:
+    for instant in ("20260101000000000", "20260101000000001"):
+        (folder / f".f1-0_{instant}.log.1_0-1-2").write_bytes(b"#HUDI#")
+    found = scan(folder, Search(SEARCH.lists, cleared="20260101000000000")).found
+    assert [one.path for one in found] == [".f1-0_20260101000000000.log.1_0-1-2"]
+
+
 def test_timeline_and_markers_are_no_data(folder: Path) -> None:
     write(folder / ".hoodie" / "metadata" / "x.parquet", customer=["bob"])
     (folder / ".hoodie_partition_metadata").write_bytes(b"bob")
