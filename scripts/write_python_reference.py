@@ -10,6 +10,7 @@ from pathlib import Path
 
 import headwater
 from headwater.app.components import RunReport, TableTotals
+from headwater.app.erasure.report import ErasureReport, Remaining, Structure
 from headwater.app.objects.explain import Explanation
 from headwater.app.objects.redrive import RetryReport
 from headwater.app.objects.verify import TableReport, VerifyReport
@@ -34,6 +35,7 @@ Generated from the docstrings. How to use it: [Use headwater from Python](../how
 RETURNED = (
     *(RunReport, TableTotals, Status, TableStatus, VerifyReport, TableReport, TableVerification, Explanation),
     *(Action, Change, Written, Deletion, ServiceResult, CleanResult, RetryReport, SearchResult, FoundRow),
+    *(ErasureReport, Structure, Remaining),
 )
 MODULES = re.compile(r"\b(?!p[dla]\.)(?:[a-z_]+\.)+(?=[A-Z])")
 QUOTED = re.compile(r"(: |-> )'([^']*)'")

@@ -28,6 +28,7 @@ from headwater.config.table import TableConfig
 from headwater.ingest.changes.rules import ChangeRules
 from headwater.ingest.changes.tombstones import Tombstones, TombstoneTable
 from headwater.ingest.committed_state import check_adopted, resume_progress
+from headwater.ingest.erasure.register import Register, Suppressions
 from headwater.ingest.isolation.bad_parts import BadParts, ProcessedRecords
 from headwater.ingest.isolation.trial import Trials
 from headwater.ingest.ledger.copy_files import find_copy_file
@@ -53,8 +54,10 @@ from headwater.ingest.sets.planner import SetPlanner, SetRules
 from headwater.ingest.sets.progress import SetProgress
 from headwater.ingest.writing.stored_contents import StoredContents
 from headwater.lake.checks.judging import Checks
+from headwater.lake.file_store import FileStore
 from headwater.lake.jvm import set_hadoop_settings
 from headwater.lake.layout import (
+    erasure_path,
     event_groups_path,
     events_path,
     ledger_path,
@@ -74,6 +77,7 @@ from headwater.lake.session import (
     find_jvm_process,
     is_session_alive,
 )
+from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table import Table
 from headwater.lake.transforms.chain import Chain
 from headwater.lake.transforms.checking import read_secrets
@@ -162,6 +166,12 @@ class App:
             ledger=Ledger(self.spark, ledger_path(lake)),
             tombstones=TombstoneTable(self.spark, tombstones_path(lake)),
         )
+
+    @cached_property
+    def register(self) -> Register:
+        """Return the register of forgotten subjects."""
+        lake, storage = self.settings.lake, self.settings.lake_storage
+        return Register(FileStore(erasure_path(lake), partial(build_storage_options, lake, storage)))
 
     def with_settings(self, settings: Settings) -> "App":
         """Return an app with other settings and the session of this one, which may not have started yet."""
@@ -288,7 +298,9 @@ class App:
 
     def build_processor(self, name: str, config: TableConfig) -> BatchProcessor:
         """Build the transform and the checks of one table. Raises `ConfigError`."""
-        return BatchProcessor(name, config, read_secrets(self.environ), self._build_changes(name, config))
+        suppressions = Suppressions(self.register, name)
+        changes = self._build_changes(name, config)
+        return BatchProcessor(name, config, read_secrets(self.environ), changes, suppressions)
 
     def _build_changes(self, name: str, config: TableConfig) -> ChangeParts | None:
         rules = ChangeRules.of(name, config)

@@ -127,6 +127,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.quarantine",
             "List, show, retry or drop quarantined messages, objects and records.",
         ),
+        "forget": (
+            "objects.forget",
+            "Erase the rows of keys from all files of a table, keep them out, and write a signed report.",
+        ),
         "index": ("search.index", "Build, sync, inspect and roll back the search index."),
         "config": ("config", "Validate or convert a configuration, or print its JSON Schema."),
     }

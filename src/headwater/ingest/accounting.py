@@ -85,6 +85,19 @@ def recount(outcome: ObjectOutcome, good: int, bad: int, rejection: tuple[str, s
     return replace(outcome, status="quarantined", reason=reason, detail=detail, rows=0, bad_rows=0)
 
 
+def leave_out(outcome: ObjectOutcome, good: int, bad: int) -> ObjectOutcome:
+    """Return the outcome of an ingested object without so many good and bad records of forgotten subjects.
+
+    Without any other row, the object stays ingested: it was read, and nothing of it is missing.
+    """
+    if outcome.status != "ingested" or not (good or bad):
+        return outcome
+    what = "1 row of a forgotten subject was" if good == 1 else f"{good} rows of forgotten subjects were"
+    detail = "; ".join(filter(None, (outcome.detail, f"{what} left out")))
+    rows, bad_rows = outcome.rows - good, outcome.bad_rows - bad
+    return replace(outcome, rows=rows, bad_rows=bad_rows, suppressed=good, detail=detail)
+
+
 def apply_policy(outcome: ObjectOutcome, policy: Mapping[str, object]) -> ObjectOutcome:
     """Return the outcome according to the table's `on_bad_object` for its reason."""
     if outcome.status in ("quarantined", "missing") and policy.get(outcome.reason) == "skip":
@@ -142,7 +155,9 @@ def is_decided(outcome: ObjectOutcome) -> bool:
 def build_counts(outcomes: Sequence[ObjectOutcome]) -> dict[str, str]:
     """Count the objects of the batch; each is in exactly one count."""
     by_status, by_reason = count_outcomes(outcomes)
+    suppressed = sum(outcome.suppressed for outcome in outcomes)
     return {
+        **({"suppressed": str(suppressed)} if suppressed else {}),
         "objects": json.dumps(dict(by_status), sort_keys=True),
         "reasons": json.dumps(dict(by_reason), sort_keys=True),
         "rows": str(sum(outcome.rows for outcome in outcomes)),

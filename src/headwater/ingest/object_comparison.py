@@ -82,6 +82,7 @@ class ObjectComparison:
             try:
                 seen = {at: str(found.outcome.status) for at, found in scan_records(records).objects.items()}
                 frame, unapplied = self._process(records.frame, requests, objects, frames)
+                frame = self._compared.processor.suppression.drop(frame)
                 differences = {row["at"]: row for row in self._count_differences(frame, objects)}
                 is_changed = self._is_changed()
             finally:
@@ -112,7 +113,8 @@ class ObjectComparison:
         if changes is None:
             return transform.apply(records, lineages), None
         read = BatchRead(records, tuple(outcomes), ())
-        return changes.replay(read, lineages, self._compared.state.change_shape, frames)
+        suppress = self._compared.processor.suppression.drop
+        return changes.replay(read, lineages, self._compared.state.change_shape, frames, suppress)
 
     def _is_changed(self) -> bool:
         """True if a large object was replaced during the read, which invalidates the batch."""

@@ -15,6 +15,7 @@ from headwater.lake.snapshot_reader import REFUSED, UNREACHABLE, name_credential
 from headwater.lake.table_files import StoredFile, open_file_system, replace_file
 
 if TYPE_CHECKING:
+    from pyarrow import NativeFile
     from pyarrow.fs import FileSystem
 
 _CHUNK_BYTES = 4 << 20
@@ -63,6 +64,12 @@ class FileStore:
         with self.explained(), system.open_input_stream(self._join(root, path)) as file:
             content: bytes = file.read()
             return content
+
+    def open_input(self, path: str) -> "NativeFile":
+        """Open a file for reads at any offset; the caller closes it."""
+        system, root = self._open()
+        with self.explained():
+            return system.open_input_file(self._join(root, path))
 
     def read_if_there(self, path: str) -> bytes | None:
         """Read a small file completely; None if it does not exist."""

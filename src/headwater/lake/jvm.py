@@ -7,7 +7,7 @@ Names are therefore resolved once, and collections cross as one string.
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -104,6 +104,42 @@ class Jvm:
         config, context = client.getConfig(), client.getEngineContext()
         table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
         return self._find("org.apache.hudi.table.action.clean.CleanPlanner")(context, table, config)
+
+    def clean_files(self, client: Any, is_wanted: Callable[[str], bool]) -> tuple[str, int]:
+        """Run the client's clean, reduced to wanted paths; return its instant and the number of files.
+
+        Without any such file there is no clean, and the instant is empty.
+        """
+        planner = self.build_clean_planner(client)
+        info = self._find("org.apache.hudi.avro.model.HoodieCleanFileInfo")
+        earliest, by_partition, count = planner.getEarliestCommitToRetain(), self.build_map({}), 0
+        for partition in planner.getPartitionPathsToClean(earliest):
+            chosen = self.build_list([])
+            for file in planner.getDeletePaths(partition, earliest).getRight():
+                if is_wanted(str(file.getFilePath())):
+                    chosen.add(info(file.getFilePath(), file.isBootstrapBaseFile()))
+            if not chosen.isEmpty():
+                by_partition.put(partition, chosen)
+                count += chosen.size()
+        return (self._execute_clean(client, planner, by_partition), count) if count else ("", 0)
+
+    def _execute_clean(self, client: Any, planner: Any, by_partition: Any) -> str:
+        # Without an earliest instant, the next clean of the table considers all partitions again.
+        build = self._find("org.apache.hudi.avro.model.HoodieCleanerPlan")
+        version = self._find("org.apache.hudi.table.action.clean.CleanPlanner").LATEST_CLEAN_PLAN_VERSION
+        policy, last = str(client.getConfig().getCleanerPolicy()), planner.getLastCompletedCommitTimestamp()
+        nothing = self.build_map({})
+        plan = build(None, last, policy, nothing, version, by_partition, self.build_list([]), nothing)
+        config, context = client.getConfig(), client.getEngineContext()
+        table = self._find("org.apache.hudi.table.HoodieSparkTable.create")(config, context)
+        timeline = table.getActiveTimeline()
+        instant = str(table.getMetaClient().createNewInstantTime(True))
+        states = self._find("org.apache.hudi.common.table.timeline.HoodieInstant$State")
+        requested = table.getInstantGenerator().createNewInstant(states.REQUESTED, "clean", instant)
+        timeline.saveToCleanRequested(requested, self._find("org.apache.hudi.common.util.Option").of(plan))
+        table.getMetaClient().reloadActiveTimeline()
+        table.clean(context, instant)
+        return instant
 
     def list_files(self, client: Any) -> tuple[dict[str, int], dict[str, int]]:
         """Return file sizes in bytes by relative path: from the metadata table, and from storage."""

@@ -73,6 +73,11 @@ def restore_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "restore.json")
 
 
+def erasure_path(lake: str) -> str:
+    """Return the folder with the suppressed subjects and the reports of erasures."""
+    return _join(lake, OWN_FOLDER, "forget")
+
+
 def trial_path(lake: str, token: str) -> str:
     """Return the path of a table that `doctor` writes and removes."""
     return _join(lake, OWN_FOLDER, f"doctor-{token}")

@@ -69,6 +69,12 @@ CrashPointName = Literal[
     "after_adopted_events",
     # the checkpoint of one adopted table is written, those of others may follow
     "after_adopted_table",
+    # subjects are suppressed; their rows are not deleted
+    "after_suppression",
+    # rows of forgotten subjects are deleted; their older files still exist
+    "after_forget_delete",
+    # their older files are cleaned; nothing is scanned
+    "after_forget_clean",
     # some files of a backup are copied, others are not
     "mid_backup",
     # all files of a backup are copied; its manifest is not written

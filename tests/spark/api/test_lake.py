@@ -149,6 +149,23 @@ def test_services_and_other_writes(shop: Shop) -> None:
     assert "late" not in shop.lake["clicks"].to_arrow()["page"].to_pylist()
 
 
+@pytest.mark.slow
+def test_forgotten_keys_stay_out(tmp_path: Path, spark: SparkSession) -> None:
+    shop = Shop(tmp_path, spark)
+    shop.put("clicks/a.json", {"page": "home"}, {"page": "cart"})
+    shop.lake.run(progress=False)
+    clicks = shop.lake["clicks"]
+    planned = clicks.forget(["cart"], by="page", dry_run=True)
+    assert (planned.structures[0].rows_deleted, planned.is_erased, clicks.count()) == (1, False, 2)
+    assert clicks.forget(["cart"], by="page").is_erased
+    shop.put("clicks/b.json", {"page": "cart"}, {"page": "late"})
+    shop.lake.run(progress=False)
+    assert sorted(clicks.to_arrow()["page"].to_pylist()) == ["home", "late"]
+    assert clicks.verify().is_complete
+    with pytest.raises(UsageError, match="no record key"):
+        clicks.forget(["cart"])
+
+
 @pytest.mark.parametrize("rows", [5, "text", [{"id": {}}], [{"other": 1}]])
 def test_rows_that_fit_nothing_are_rejected_whole(shop: Shop, rows: Any) -> None:
     before = shop.lake["orders"].history()[0]

@@ -21,6 +21,8 @@ import headwater.cli
 from headwater.app.adoption.report import AdoptedTable, AdoptReport, ImportReport
 from headwater.app.cleaning import CleanReport
 from headwater.app.components import RunReport
+from headwater.app.erasure.command import Checked
+from headwater.app.erasure.report import ErasureReport, Remaining, Structure
 from headwater.app.objects.redrive import RetryReport
 from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.app.provisioning import UpReport
@@ -110,6 +112,21 @@ def adopt_case(rejected: int, code: int) -> Case:
     }
     needs = "lake.adopt:INCOMPLETE" if code else ""
     return Case(f"adopt: {rejected} rejected", ("adopt", "--events", "s3a://x/e"), code, patches, needs)
+
+
+def forget_case(code: int, *words: str, remaining: tuple[Remaining, ...] = ()) -> Case:
+    structures = (Structure("orders", remaining=remaining),)
+    report = ErasureReport("orders", ("id",), ("h1",), "", "", structures)
+    stub = SimpleNamespace(run=returns(report), plan=returns(report))
+    register = SimpleNamespace(find_secret=returns(None), ensure_secret=returns(None))
+    patches = {
+        "headwater.cli.objects.forget.open_app": returns(nullcontext(SimpleNamespace(register=register))),
+        "headwater.app.erasure.command.build_erasures": returns([stub]),
+        "headwater.app.erasure.command.check_report": returns(Checked("r.json", report)),
+    }
+    needs = "objects.forget:INCOMPLETE" if code else ""
+    name = f"forget: {len(remaining)} remaining {words}"
+    return Case(name, ("forget", "orders", *words), code, patches, needs)
 
 
 def verify_case(kind: verification.FindingKind, code: int, *words: str) -> Case:
@@ -241,6 +258,12 @@ CASES = [
     retry_case("one is still bad", 3, 2, 1),
     adopt_case(0, 0),
     adopt_case(2, 3),
+    forget_case(0),
+    forget_case(0, "--yes"),
+    forget_case(0, remaining=(Remaining("a.parquet", 1),)),
+    forget_case(3, "--yes", remaining=(Remaining("a.parquet", 1),)),
+    forget_case(0, "--check", "r.json"),
+    forget_case(3, "--check", "r.json", remaining=(Remaining("a.log", 0, "a log file"),)),
     verify_case("ingested", 0),
     verify_case("pending", 0),
     verify_case("missing", 3),

@@ -19,7 +19,7 @@ from headwater.config.settings import Settings
 from headwater.errors import LakeError, TableNotFoundError, UsageError
 from headwater.lake.damage import CorruptFile, build_corruption_error
 from headwater.lake.file_store import FileStore
-from headwater.lake.layout import events_path, find_address
+from headwater.lake.layout import erasure_path, events_path, find_address
 from headwater.lake.snapshot_reader import SnapshotReader, to_uri
 from headwater.lake.storage_options import build_storage_options
 from headwater.lake.table_copy.cleans import Verdict, judge_copy
@@ -38,6 +38,8 @@ from headwater.version import __version__
 log = structlog.stdlib.get_logger(__name__)
 
 _PASSES = 20
+# The last table to be copied: its list of files also has the register of forgotten subjects.
+_CARRIER = "events"
 _PAUSE_SECONDS = 1.0
 _REPORT_SECONDS = 10.0
 
@@ -215,6 +217,8 @@ class Backup:
         for path, content in survey.contents.items():
             file = self._folder.write_changing(f"{start}{path}", content)
             done.files[file.path] = file
+        if name == _CARRIER:
+            self._add_register(done)
         files = sorted(done.files.values(), key=lambda file: file.path)
         log.info("table copied", table=name, instant=newest.requested, files=len(files))
         return TableBackup(
@@ -227,6 +231,13 @@ class Backup:
             bytes=sum(file.size for file in files),
             listed_in=self._folder.write_list(name, files),
         )
+
+    def _add_register(self, done: _TablePass) -> None:
+        """Add the suppressed subjects: a restored lake must not ingest their rows again."""
+        folder = erasure_path("").strip("/")
+        for file in self._lake.list_files(folder):
+            copied = self._folder.write_changing(file.path, self._lake.read(file.path))
+            done.files[copied.path] = copied
 
     def _build_manifest(self, tables: Sequence[TableBackup]) -> Manifest:
         settings = self._settings

@@ -1,6 +1,6 @@
 """The inputs of verifying and cleaning: the bucket's listing, and the objects of each table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from headwater.config.table import TableConfig
 from headwater.ingest.committed_state import load_set_progress
 from headwater.ingest.ledger.reading import LedgerReader
 from headwater.ingest.lineage import build_uri
+from headwater.ingest.planning.lost_rows import LostRows
 from headwater.ingest.planning.plan import Location
 from headwater.ingest.planning.verification import TableRules, TableStreams
 from headwater.ingest.writing.stored_contents import iter_announced, iter_row_counts
@@ -53,7 +54,17 @@ def open_streams(app: App, name: str, location: Location) -> TableStreams:
         announced=((key, counts) for key, counts in announced if scope.includes(bucket, key)),
         skipped=((key, newest) for key, newest in skipped if scope.includes(bucket, key)),
         adopted=((key, newest) for key, newest in adopted if scope.includes(bucket, key)),
+        lost=_group_lost(app.register.load(name).lost, prefix) if rules.counts_rows else {},
     )
+
+
+def _group_lost(rows: Sequence[LostRows], prefix: str) -> Mapping[str, Sequence[LostRows]]:
+    """Return rows of an erasure by the key of their object below `prefix`."""
+    found: dict[str, list[LostRows]] = {}
+    for one in rows:
+        if one.uri.startswith(prefix):
+            found.setdefault(one.uri[len(prefix) :], []).append(one)
+    return found
 
 
 def build_rules(config: TableConfig) -> TableRules:

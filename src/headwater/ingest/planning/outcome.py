@@ -27,6 +27,7 @@ class ObjectOutcome:
     """`rows` were written to the table, `bad_rows` to quarantine; `bytes` is the fetched size. `version` is
     the version id or etag that was read, `etag` that of the same content. `looked` means that it was the
     current content, which need not be the event's. `kept` rows of that content were in the table before.
+    `suppressed` rows are of forgotten subjects, and not written.
     """
 
     stored: StoredEvent
@@ -40,6 +41,7 @@ class ObjectOutcome:
     etag: str = ""
     looked: bool = False
     kept: int = 0
+    suppressed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from headwater.ingest.planning.ledger_entry import CLEANED, CLOCK_MARGIN, LedgerEntry, is_cleaned
+from headwater.ingest.planning.lost_rows import LostRows, sum_lost
 from headwater.ingest.planning.window import OUTSIDE_WINDOW
 from headwater.sources.lister import ListedObject
 from headwater.sources.object_event import is_same_etag
@@ -117,7 +118,7 @@ class TableStreams:
     by key, also of objects that the ledger lacks. `announced` counts by version how often the store put a
     content, for those that the table wrote more than once. `skipped` are keys of events that the table was
     configured to skip, with the commit time of the newest one; `adopted` are keys of events that another
-    pipeline has processed, with the time of the newest one.
+    pipeline has processed, with the time of the newest one. `lost` are rows by key that an erasure deleted.
     """
 
     includes_listed: Callable[[ListedObject], bool]
@@ -129,6 +130,7 @@ class TableStreams:
     announced: Iterable[tuple[str, Mapping[str, int]]] = ()
     skipped: Iterable[tuple[str, datetime]] = ()
     adopted: Iterable[tuple[str, datetime]] = ()
+    lost: Mapping[str, Sequence[LostRows]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class Known:
     announced: Mapping[str, int] = field(default_factory=dict)
     skipped_at: datetime | None = None
     adopted_at: datetime | None = None
+    lost: Sequence[LostRows] = ()
 
 
 def verify_objects(
@@ -183,6 +186,7 @@ def merge_streams(
                     parts.get((at, 3)) or {},
                     parts.get((at, 4)),
                     parts.get((at, 5)),
+                    table.lost.get(key, ()),
                 )
                 for at, table in enumerate(tables)
             ],
@@ -309,7 +313,11 @@ def _has_rows(known: Known, entry: LedgerEntry, rules: TableRules) -> bool:
     if not rules.counts_rows:
         return True
     writes = known.rows.get(entry.version, ())
-    return entry.rows in writes if rules.adds_rows and entry.rows else sum(writes) == entry.rows
+    lost = sum_lost(known.lost, entry.version, entry.instant).values()
+    if not (rules.adds_rows and entry.rows):
+        return sum(writes) + sum(lost) == entry.rows
+    # All rows of a write may be lost.
+    return entry.rows in writes or any(entry.rows - rows in (*writes, 0) for rows in lost)
 
 
 def _count(known: Known, entry: LedgerEntry) -> int:

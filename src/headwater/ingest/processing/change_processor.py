@@ -1,6 +1,6 @@
 """Turns a batch's change records into rows to write and rows to delete."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
@@ -124,14 +124,21 @@ class ChangeProcessor:
         return rows.where(F.col(DELETED).isNull()).drop(DELETED, SEQUENCE)
 
     def replay(
-        self, read: BatchRead, lineages: Sequence[ObjectLineage], shape: str, frames: list[DataFrame]
+        self,
+        read: BatchRead,
+        lineages: Sequence[ObjectLineage],
+        shape: str,
+        frames: list[DataFrame],
+        suppress: Callable[[DataFrame], DataFrame],
     ) -> tuple[DataFrame, Mapping[int, int]]:
         """Return the rows that objects insert or update, and how many of their changes the table lacks.
 
         The objects were ingested before; nothing is written. A change is in the table if its row, a delete or
-        a truncate has the same position or a later one. `frames` are to be freed. Raises `LakeError`.
+        a truncate has the same position or a later one. `frames` are to be freed. `suppress` drops records of
+        forgotten subjects. Raises `LakeError`.
         """
         frame, _, _ = self._mark(read, lineages, shape, frames)
+        frame = suppress(frame)
         rows = frame.where(~F.coalesce(is_good(), F.lit(False)) | (F.col(KIND) == "upsert"))
         return rows.drop(*_CARRIED), self._count_unapplied(frame)
 

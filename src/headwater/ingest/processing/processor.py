@@ -15,11 +15,13 @@ from pyspark.sql import functions as F
 from headwater.config.table import TableConfig
 from headwater.errors import TransformError
 from headwater.ingest.accounting import recount
+from headwater.ingest.erasure.register import Suppressions
 from headwater.ingest.formats.record_reasons import FAILED_CHECK, UNPARSABLE
 from headwater.ingest.lineage import ObjectLineage, build_lineage, with_lineage
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.processing.change_processor import ChangeParts, ChangeProcessor
 from headwater.ingest.processing.record_transform import RecordTransform, is_good, number_rows
+from headwater.ingest.processing.suppression import RowSuppression
 from headwater.ingest.reading.batch_read import BatchRead
 from headwater.lake.checks.judging import CheckFailure, Checks, raise_failed
 from headwater.lake.transforms.chain import Chain
@@ -34,7 +36,12 @@ class BatchProcessor:
     """Processes one data table; used by one thread. The constructor raises `ConfigError`."""
 
     def __init__(
-        self, name: str, config: TableConfig, secrets: TransformSecrets, changes: ChangeParts | None = None
+        self,
+        name: str,
+        config: TableConfig,
+        secrets: TransformSecrets,
+        changes: ChangeParts | None = None,
+        suppressions: Suppressions | None = None,
     ) -> None:
         self._name = name
         self._config = config
@@ -42,6 +49,7 @@ class BatchProcessor:
         self._checks = Checks(name, config.checks)
         self._warnings: list[str] = []
         self.records = RecordTransform(name, config, self.chain, self._checks)
+        self.suppression = RowSuppression(suppressions)
         self.changes = ChangeProcessor(name, config, changes, self.records) if changes else None
 
     def process(self, read: BatchRead, shape: str = "") -> BatchRead:
@@ -50,7 +58,8 @@ class BatchProcessor:
         A batch without a record to write is unchanged. `shape` as in `ChangeProcessor`. On an error, the
         records read are released. Raises `TransformError`, `CheckFailedError`, `ConfigError` and `LakeError`.
         """
-        if not (self.records.is_active or self._checks.judges or self.changes):
+        changes_rows = self.records.is_active or self.changes or self.suppression.is_active
+        if not (changes_rows or self._checks.judges):
             return read
         columns = self._config.partition_columns
         lineages = [build_lineage(at, found, columns) for at, found in read.outcomes if found.rows]
@@ -62,6 +71,7 @@ class BatchProcessor:
                     read = self.changes.process(read, lineages, shape)
                 elif self.records.is_active:
                     read = self._transform(read, lineages)
+                read = self.suppression.apply(read)
                 if self._checks.judges and read.records is not None:
                     self._judge(read.records, lineages)
         except BaseException:

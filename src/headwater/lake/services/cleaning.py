@@ -1,9 +1,11 @@
 """Cleaning: deletes superseded file slices, and with them older states of the table."""
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.lake.inspection.file_names import parse_data_file_name
 from headwater.lake.options import CleanBy, cleaning_options
 from headwater.lake.service_table import ServiceTable
 
@@ -39,6 +41,22 @@ class CleanResult:
     files: int
     earliest_retained: str
     seconds: float
+
+
+def clean_file_groups(table: ServiceTable, file_ids: Collection[str]) -> CleanResult:
+    """Delete all superseded files of these file groups, and none of others; savepoints are retained.
+
+    Raises `LakeError`.
+    """
+    started = time.monotonic()
+
+    def is_wanted(path: str) -> bool:
+        name = parse_data_file_name(path.rpartition("/")[2])
+        return name is not None and name.file_id in file_ids
+
+    with table.open_client(cleaning_options("versions", 1)) as client:
+        instant, files = table.java.clean_files(client, is_wanted)
+    return CleanResult(instant, files, "", time.monotonic() - started)
 
 
 def plan_clean(table: ServiceTable, policy: CleanPolicy) -> CleanPlan:

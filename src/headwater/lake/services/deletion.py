@@ -33,6 +33,11 @@ def delete_rows(table: ServiceTable, where: str, *, dry_run: bool = False) -> De
         count = rows.count()
     if dry_run or not count:
         return Deletion(count)
+    return delete_found(table, rows, count)
+
+
+def delete_found(table: ServiceTable, rows: DataFrame, count: int) -> Deletion:
+    """Delete rows that were read from the table, `count` of them. Raises `LakeError`."""
     options = build_write_options(table, "delete")
     return _write(table, rows.select(*options.list_delete_columns(rows.columns)), options, count)
 

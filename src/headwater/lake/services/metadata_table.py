@@ -63,7 +63,7 @@ def _is_of(path: str, is_done: Callable[[str], bool]) -> bool:
 
 def validate_metadata(table: ServiceTable) -> MetadataCheck:
     """Validate the metadata table; writes nothing. Raises `UsageError` if there is none, and `LakeError`."""
-    if not _list_partitions(table):
+    if not list_metadata_partitions(table):
         raise UsageError(
             f"table {table.address.name} has no metadata table",
             hint="set `metadata_table: true` in its configuration: its writes then maintain one",
@@ -88,7 +88,7 @@ def rebuild_metadata(table: ServiceTable, *, dry_run: bool = False) -> MetadataB
             "remove it",
             hint="set `metadata_table: true`",
         )
-    before = _list_partitions(table)
+    before = list_metadata_partitions(table)
     if dry_run:
         return MetadataBuilt(before, tuple(sorted(kept | set(before))))
     started = time.monotonic()
@@ -96,10 +96,11 @@ def rebuild_metadata(table: ServiceTable, *, dry_run: bool = False) -> MetadataB
         table.java.delete_metadata(client, table.load_meta_client())
     with table.open_client(building_options(table.extra)) as client:
         table.java.build_metadata(client)
-    return MetadataBuilt(before, _list_partitions(table), time.monotonic() - started)
+    return MetadataBuilt(before, list_metadata_partitions(table), time.monotonic() - started)
 
 
-def _list_partitions(table: ServiceTable) -> tuple[str, ...]:
+def list_metadata_partitions(table: ServiceTable) -> tuple[str, ...]:
+    """Return the partitions of the table's metadata table; none without one. Raises `LakeError`."""
     meta_client = table.load_meta_client()
     with explained_lake(table.address.path):
         properties = table.java.read_map(meta_client.getTableConfig().propsMap())

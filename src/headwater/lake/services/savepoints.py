@@ -36,6 +36,22 @@ def _read(timeline: Any, instant: Any) -> Savepoint:
     )
 
 
+def list_savepoint_files(table: ServiceTable) -> dict[str, frozenset[str]]:
+    """Return the names of the files that each savepoint retains, by its instant. Raises `LakeError`."""
+    meta_client = table.load_meta_client()
+    with explained_lake(table.address.path):
+        timeline = meta_client.getActiveTimeline()
+        completed = timeline.getSavePointTimeline().filterCompletedInstants()
+        return {
+            str(instant.requestedTime()): frozenset(
+                str(name)
+                for partition in timeline.readSavepointMetadata(instant).getPartitionMetadata().values()
+                for name in partition.getSavepointDataFile()
+            )
+            for instant in completed.getInstants()
+        }
+
+
 def create_savepoint(
     table: ServiceTable, instant: str | None, comment: str, *, dry_run: bool = False
 ) -> Savepoint:

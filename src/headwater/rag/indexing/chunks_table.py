@@ -18,10 +18,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headwater.lake.erasure.subjects import SubjectHasher
 from headwater.lake.keyed_table import KeyedTable, RowKey, Sizes
 from headwater.lake.queries.instants import format_instant
 from headwater.observability.crash_points import crash_point
 from headwater.rag.index_state import IndexState, metadata_key, parse_index_state
+from headwater.rag.indexing.erasing import match_sources
 
 CHUNKS_SCHEMA = StructType(
     [
@@ -92,6 +94,21 @@ class ChunksTable:
             rows.select(*CHUNKS_SCHEMA.fieldNames()), state.to_metadata(self._fingerprint)
         )
         crash_point("after_chunks_commit")
+
+    def erase(self, sources: SubjectHasher, hashes: frozenset[str], now: datetime) -> int:
+        """Remove all chunks of these source rows, of every fingerprint; return their number.
+
+        A reader that has not removed them yet compares everything.
+        """
+        found = self._table.read()
+        if found is None or not hashes:
+            return 0
+        chunks = found.where(match_sources(found, sources, hashes))
+        if count := chunks.count():
+            state = self.load_state()
+            purged = replace(state, purged=max(format_instant(now), state.purged)) if state else None
+            self._table.delete_frame(chunks, purged.to_metadata(self._fingerprint) if purged else None)
+        return count
 
     def purge(self, now: datetime, keep: timedelta = KEEP_DELETED) -> int:
         """Remove chunks deleted longer ago than `keep`; return their number."""

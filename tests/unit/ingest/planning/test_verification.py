@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from headwater.ingest.planning.ledger_entry import LedgerEntry
+from headwater.ingest.planning.lost_rows import LostRows
 from headwater.ingest.planning.verification import TableRules, TableStreams, verify_objects
 from headwater.sources.lister import ListedObject
 
@@ -102,3 +103,36 @@ def test_a_skipped_removal_leaves_the_rows_of_a_mirror(decided: timedelta, kind:
     removed = replace(entry("removed.json"), event_time=AT + decided)
     streams = replace(table("", removed), skipped=[("removed.json", AT + HOUR)])
     assert [finding.kind for _, finding in verify_objects([], [streams])] == [kind]
+
+
+def lost(event: str, rows: int, instant: str = "2") -> LostRows:
+    return LostRows("a/1.json", "e1", event, "subject", rows, instant)
+
+
+@pytest.mark.parametrize(
+    ("stored", "rows_lost", "kind"),
+    [
+        ([1], [lost("x", 1)], "ingested"),
+        ([], [lost("x", 1), replace(lost("x", 1), subject="other")], "ingested"),
+        ([2], [lost("x", 1, instant="0")], "ingested"),
+        ([1], [lost("x", 1, instant="0")], "wrong_rows"),
+        ([1], [replace(lost("x", 1), version="e0")], "wrong_rows"),
+        ([1], [], "wrong_rows"),
+    ],
+)
+@pytest.mark.parametrize("adds_rows", [False, True])
+def test_rows_that_an_erasure_deleted_are_not_missing(
+    stored: list[int], rows_lost: list[LostRows], kind: str, *, adds_rows: bool
+) -> None:
+    known = replace(entry("a/1.json"), instant="1")
+    streams = TableStreams(
+        includes_listed=lambda _: True,
+        entries=[known],
+        rows=[(known.key, {"e1": stored})] if stored else [],
+        pending=(),
+        quarantined={},
+        rules=TableRules(follows_removals=not adds_rows, counts_rows=True, adds_rows=adds_rows),
+        lost={known.key: rows_lost},
+    )
+    (_, found), *_ = verify_objects([listed(known.key)], [streams])
+    assert found.kind == kind

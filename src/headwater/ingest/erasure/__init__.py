@@ -1,0 +1,1 @@
+"""The register of forgotten subjects, which batches, `verify` and `headwater forget` read."""
