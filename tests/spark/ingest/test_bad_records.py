@@ -112,9 +112,8 @@ def test_the_detail_names_the_field_that_does_not_fit(lake):
     fit = "does not fit the table's columns"
     assert details['{"n": "5"}'] == f'line 8 {fit}: n is "5", and its column has numbers (long)'
     assert details['{"n": 7, "deep": 1}'] == f"line 11 {fit}: deep is 1, and its column is a struct"
-    assert details['{"n": 8, "list": ["x"]}'].endswith(
-        ': list[0] is "x", and its column has numbers (integer)'
-    )
+    in_list = 'list[0] is "x", and its column has numbers (integer)'
+    assert details['{"n": 8, "list": ["x"]}'] == f"line 12 {fit}: {in_list}"
     assert details["word"] == f"line 17 {fit}"
 
 
