@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "init": (
             "init",
-            "Write a commented headwater.yaml, with one table per folder and file format found.",
+            "Inspect files, and write a commented headwater.yaml with a table for each kind of them.",
         ),
         "plan": (
             "source.resources",
