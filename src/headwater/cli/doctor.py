@@ -64,6 +64,7 @@ def _fix(settings: "Settings", *, yes: bool, as_json: bool) -> "list[Repaired]":
     """Show the repairs, ask for confirmation, and apply them."""
     from headwater.app.repairs import apply_repairs, plan_repairs
     from headwater.config.environment import read_environment
+    from headwater.observability.logging import configure_logging
 
     say = (lambda _: None) if as_json else render_text
     repairs = plan_repairs(settings, read_environment())
@@ -79,6 +80,8 @@ def _fix(settings: "Settings", *, yes: bool, as_json: bool) -> "list[Repaired]":
         if not typer.confirm("Continue?"):
             say("Nothing was changed.\n")
             return []
+    # The log is of a sample pipeline, not the user's.
+    configure_logging(verbose=False, json=False, quiet=True)
     fixed = apply_repairs(repairs, lambda action: say(f"- {action}"))
     for one in fixed:
         if one.error:
