@@ -72,7 +72,7 @@ def list_source(source: SourceConfig, limits: Limits, clock: Clock) -> Listing:
     limit = ""
     try:
         with built.open_lister(pace) as lister:
-            for one in _iter_some(lister, source.prefix, jumps=source.lists_ranges):
+            for one in iter_some(lister, source.prefix, jumps=source.lists_ranges):
                 found.append(replace_key(one, source.prefix))
                 pace()
                 if len(found) >= limits.objects:
@@ -88,7 +88,7 @@ def replace_key(listed: ListedObject, prefix: str) -> ListedObject:
     return replace(listed, key=listed.key.removeprefix(prefix)) if prefix else listed
 
 
-def _iter_some(lister: Lister, prefix: str, *, jumps: bool) -> Iterator[ListedObject]:
+def iter_some(lister: Lister, prefix: str, *, jumps: bool) -> Iterator[ListedObject]:
     """Yield objects; with `jumps`, of a folder with very many objects only the first ones."""
     after = ""
     while True:
