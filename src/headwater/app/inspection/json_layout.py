@@ -30,7 +30,9 @@ def inspect_json(files: Sequence[SampledFile], findings: Findings) -> list[Sampl
     _choose_format(parsed, findings)
     bad = sum(one.bad for one in parsed.values())
     if bad:
-        findings.check("path", f"{bad} lines of the files read are not JSON objects; they go to quarantine.")
+        findings.check(
+            "path", f"lines that are no JSON objects, in the files read: {bad:,}. They go to quarantine."
+        )
     unreadable = [key for key, one in parsed.items() if one.layout == "unreadable"]
     if unreadable:
         findings.check("path", f"{unreadable[0]} is not JSON; it goes to quarantine.")

@@ -88,7 +88,7 @@ def choose_key(table: str, files: Sequence[SampledRows], read: str) -> KeyChoice
         return _choose_mirror(candidate, read, ordering_check)
     if candidate.across:
         check = (
-            f"{named} has no null and no value twice in a file of {read}, but {candidate.across:,} of "
+            f"{named} has no null and no value twice in a file ({read}), but {candidate.across:,} of "
             f"{candidate.distinct:,} values are in several files: the row with the higher {ordering} wins. "
             "Alternative, if each file numbers its own rows: `mode: mirror` instead of the two keys below."
         )
