@@ -104,7 +104,10 @@ class Stores:
 
 
 class App:
-    """One run of headwater. Objects are built on first use; `close` ends the Spark session."""
+    """One run of headwater. Objects are built on first use; `close` ends the Spark session.
+
+    `is_brief`: its session ends soon, see `headwater.app.brief_run`.
+    """
 
     def __init__(
         self,
@@ -113,8 +116,10 @@ class App:
         environ: Mapping[str, str] | None = None,
         spark: SparkSession | None = None,
         session_of: "App | None" = None,
+        is_brief: bool = False,
     ) -> None:
         self.settings = settings
+        self._is_brief = is_brief
         self.environ = read_environment() if environ is None else environ
         self._given_spark = spark
         self._session_of = session_of
@@ -132,7 +137,9 @@ class App:
             set_hadoop_settings(self._given_spark, NEEDED_HADOOP_SETTINGS)
             return self._given_spark
         java = find_java(self.environ)
-        spark = build_session(self.settings, java_home=str(java.path), log_file=self._log_file)
+        spark = build_session(
+            self.settings, java_home=str(java.path), log_file=self._log_file, is_brief=self._is_brief
+        )
         _relax_garbage_collection()
         return spark
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from headwater.app.application import App
+from headwater.app.brief_run import is_brief
 from headwater.app.components import RunReport
 from headwater.app.endpoints import serve_endpoints
 from headwater.app.lake_identity import ensure_usable_lake
@@ -75,7 +76,8 @@ class RunProcess:
         with ExitStack() as stack:
             # Before the lease: a standby that waits for it is alive, and not ready.
             metrics = stack.enter_context(serve_endpoints(self._address, self._board, settings.slo.fresh))
-            own = App(settings, environ=self._environ, session_of=self._session_of)
+            brief = once and self._session_of is None and is_brief(settings)
+            own = App(settings, environ=self._environ, session_of=self._session_of, is_brief=brief)
             app = stack.enter_context(closing(own))
             if once:
                 return self._run(app, metrics, once=True)

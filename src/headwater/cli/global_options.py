@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from headwater.cli.completion import complete_assignment, complete_lake
 from headwater.cli.invocation import Invocation
 
 
@@ -76,10 +77,20 @@ def _take(
         Path | None, typer.Option("--config", "-c", hidden=True, expose_value=False, callback=_set_path)
     ] = None,
     global_overrides: Annotated[
-        list[str] | None, typer.Option("--set", hidden=True, expose_value=False, callback=_add_overrides)
+        list[str] | None,
+        typer.Option(
+            "--set",
+            hidden=True,
+            autocompletion=complete_assignment,
+            expose_value=False,
+            callback=_add_overrides,
+        ),
     ] = None,
     global_lake: Annotated[
-        str, typer.Option("--lake-name", hidden=True, expose_value=False, callback=_set_lake)
+        str,
+        typer.Option(
+            "--lake-name", hidden=True, autocompletion=complete_lake, expose_value=False, callback=_set_lake
+        ),
     ] = "",
     global_verbose: Annotated[
         bool, typer.Option("--verbose", "-v", hidden=True, expose_value=False, callback=_be_verbose)

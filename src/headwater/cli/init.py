@@ -1,5 +1,6 @@
 """`headwater init`: writes a first headwater.yaml for the existing files."""
 
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,8 @@ import typer
 
 from headwater.cli.invocation import JsonFlag
 from headwater.cli.rendering import render_json, render_text
+
+_MOST_CHECKS = 5
 
 
 class SourceKind(str, Enum):
@@ -32,12 +35,22 @@ def init(  # noqa: PLR0913 - one parameter per option
     *,
     source: Annotated[SourceKind, typer.Option(help="Type of the source.")] = SourceKind.local,
     path: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="local: folder to watch. Default: landing.")
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder to watch, or a bucket such as s3://acme-landing/orders. Default: landing.",
+        ),
     ] = None,
     lake: Annotated[
         str | None, typer.Option(metavar="DIR", help="Location of the tables. Default: lake.")
     ] = None,
     bucket: Annotated[str | None, typer.Option(metavar="B", help="s3, gcs: bucket to ingest.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="P", help="s3, gcs, azure: ingest only keys with this prefix.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="s3, gcs, azure: endpoint of a compatible store.")
+    ] = None,
     queue_url: Annotated[
         str | None, typer.Option(metavar="URL", help="s3: queue that receives the bucket's notifications.")
     ] = None,
@@ -55,35 +68,43 @@ def init(  # noqa: PLR0913 - one parameter per option
     ] = None,
     topic: Annotated[str | None, typer.Option(metavar="T", help="kafka: topic to ingest.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    inspect: Annotated[
+        bool, typer.Option("--inspect/--no-inspect", help="List the source and read samples of its files.")
+    ] = True,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a commented headwater.yaml, with one table per folder and file format found."""
-    from headwater.config.scaffold import ScaffoldRequest, write_scaffold
+    """Inspect files, and write a commented headwater.yaml with a table for each kind of them."""
+    from headwater.app.inspection import initialize
+    from headwater.config.environment import read_environment
+    from headwater.config.scaffold import ScaffoldRequest, resolve_address
 
-    request = ScaffoldRequest(
-        folder=folder,
-        source=source.value,
-        path=path,
-        lake=lake,
-        bucket=bucket,
-        queue_url=queue_url,
-        subscription=subscription,
-        account=account,
-        container=container,
-        queue=queue,
-        bootstrap=bootstrap,
-        topic=topic,
-        force=force,
+    request = resolve_address(
+        ScaffoldRequest(
+            *(folder, source.value, path, lake, bucket, prefix, endpoint, queue_url, subscription),
+            *(account, container, queue, bootstrap, topic, force, inspect),
+        )
     )
-    scaffold = write_scaffold(request)
+    scaffold = initialize(request, read_environment())
     if as_json:
         render_json(scaffold)
         return
     render_text(f"Wrote {scaffold.config_path} with {_list_tables(scaffold.tables)}.")
     for note in scaffold.notes:
         render_text(f"  - {note}")
+    _render_checks(scaffold.checks)
     command = "up" if request.needs_resources else "run --once"
     render_text(f"Next: headwater --config {scaffold.config_path} {command}")
+
+
+def _render_checks(checks: Mapping[str, str]) -> None:
+    if not checks:
+        return
+    values = "1 value is" if len(checks) == 1 else f"{len(checks)} values are"
+    render_text(f"{values} uncertain, and marked with `# check:` in the file:")
+    for key, check in list(checks.items())[:_MOST_CHECKS]:
+        render_text(f"  - {key}: {check}")
+    if len(checks) > _MOST_CHECKS:
+        render_text(f"  - and {len(checks) - _MOST_CHECKS} more")
 
 
 def _list_tables(names: tuple[str, ...]) -> str:

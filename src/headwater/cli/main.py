@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from headwater.cli.completion import complete_assignment, complete_lake
 from headwater.cli.global_options import accept_everywhere
 from headwater.cli.invocation import Invocation
 from headwater.cli.rendering import render_error, render_text
@@ -32,7 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "init": (
             "init",
-            "Write a commented headwater.yaml, with one table per folder and file format found.",
+            "Inspect files, and write a commented headwater.yaml with a table for each kind of them.",
         ),
         "plan": (
             "source.resources",
@@ -227,13 +228,17 @@ def read_global_options(
     assignments: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a key, such as lake=/data/lake. Repeatable."
+            "--set",
+            metavar="KEY=VALUE",
+            autocompletion=complete_assignment,
+            help="Override a key, such as lake=/data/lake. Repeatable.",
         ),
     ] = None,
     lake_name: Annotated[
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=complete_lake,
             help="The lake, in a file with several `lakes`. Default: $HEADWATER_LAKE_NAME.",
         ),
     ] = "",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
@@ -43,7 +44,13 @@ def run(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Ingest all pending objects, then exit.")] = False,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            autocompletion=complete_table,
+            help="Restrict to this table. Repeatable.",
+        ),
     ] = None,
     only: Annotated[
         list[RoleName] | None,

@@ -5,12 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.completion import complete_source
+
 if TYPE_CHECKING:
     from headwater.config.settings import Settings
 
 SourceOption = Annotated[
     str,
-    typer.Option("--source", metavar="NAME", help="Name of one of several sources. Default: all of them."),
+    typer.Option(
+        "--source",
+        metavar="NAME",
+        autocompletion=complete_source,
+        help="Name of one of several sources. Default: all of them.",
+    ),
 ]
 
 

@@ -8,6 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.config.config_path import (
+    CONFIG_VARIABLE,
+    DEFAULT_CONFIG_NAME,
+    LAKE_NAME_VARIABLE,
+    find_config_path,
+    read_environment,
+)
 from headwater.config.json_schema import (
     Schema,
     is_text_map,
@@ -20,10 +27,25 @@ from headwater.config.problems.problem import Data, KeyPath, format_path, value_
 from headwater.config.yaml_document import parse_scalar
 from headwater.errors import ConfigError
 
-CONFIG_VARIABLE = "HEADWATER_CONFIG"
-LAKE_NAME_VARIABLE = "HEADWATER_LAKE_NAME"
+__all__ = [
+    "CONFIG_VARIABLE",
+    "DEFAULT_CONFIG_NAME",
+    "LAKE_NAME_VARIABLE",
+    "PREFIX",
+    "Override",
+    "apply_overrides",
+    "find_config_path",
+    "find_state_folder",
+    "overlaid_environment",
+    "parse_assignments",
+    "parse_environment",
+    "read_environment",
+    "set_default",
+    "split_assignments",
+    "temporary_environment",
+]
+
 PREFIX = "HEADWATER__"
-DEFAULT_CONFIG_NAME = "headwater.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +55,6 @@ class Override:
     parts: tuple[str, ...]
     text: str
     origin: str
-
-
-def read_environment() -> Mapping[str, str]:
-    """Return the process's environment."""
-    return os.environ
-
-
-def find_config_path(given: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the configuration file: as given, else HEADWATER_CONFIG, else headwater.yaml here."""
-    environ = read_environment() if environ is None else environ
-    return given or Path(environ.get(CONFIG_VARIABLE) or DEFAULT_CONFIG_NAME).expanduser()
 
 
 def find_state_folder(environ: Mapping[str, str]) -> Path:

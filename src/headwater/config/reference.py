@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from headwater.config.completion import ANY_NAME, KEYS_PATH
 from headwater.config.json_schema import Schema, build_json_schema, describe_type, resolve, schema_at
 
 REFERENCE_FOLDER = Path("docs/reference")
@@ -39,6 +40,24 @@ def render_page() -> str:
     """Return the page with a table for every section: key, type, default, meaning."""
     sections = [_render_section(title, node) for title, node in _iter_sections()]
     return "\n".join([_HEAD, *sections])
+
+
+def render_keys() -> str:
+    """Return all dotted keys that take a value, one a line, for the completion of shells."""
+    return "".join(f"{key}\n" for key in sorted(set(_iter_keys())))
+
+
+def _iter_keys() -> Iterator[str]:
+    lists = {title.removesuffix("[]") for title, _ in _iter_sections() if title.endswith("[]")}
+    for title, node in _iter_sections():
+        path = title.partition(" ")[0].removesuffix("[]")
+        if any(path == name or path.startswith(f"{name}.") for name in lists):
+            continue  # the items of a list have no keys of their own
+        below = path.removesuffix(".NAME").replace("tables", f"tables.{ANY_NAME}", 1)
+        for key, child in _properties(node).items():
+            parts = _list_parts(child)
+            if not parts or parts[0][0] == "[]":
+                yield f"{below}.{key}".removeprefix(".")
 
 
 def write_reference(folder: Path) -> list[Path]:
@@ -150,5 +169,6 @@ def _properties(node: Schema) -> dict[str, Schema]:
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else REFERENCE_FOLDER
-    for written in write_reference(target):
+    KEYS_PATH.write_text(render_keys(), encoding="utf-8")
+    for written in (*write_reference(target), KEYS_PATH):
         print(written)

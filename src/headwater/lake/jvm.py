@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 from headwater.errors import LakeError
 from headwater.lake.failures import explain_lake_failure
@@ -71,6 +71,10 @@ class Jvm:
         """Return the rows after `apply` of a new instance of the class, a Hudi `Transformer`."""
         properties = self._find("org.apache.hudi.common.config.TypedProperties")()
         return self.load_class(name).newInstance().apply(self._java_context, session, rows, properties)
+
+    def build_text_encoder(self) -> Any:
+        """Build the encoder of a Dataset of texts."""
+        return self._find("org.apache.spark.sql.Encoders.STRING")()
 
     def build_path(self, path: str) -> Any:
         """Build a Hadoop `Path`."""
@@ -417,6 +421,19 @@ def read_delta_files(log: Any, snapshot: Any, files: DataFrame) -> DataFrame:
     listed = getattr(plan, "as")(snapshot.allFiles().encoder()).collectAsList()
     found = log.createDataFrame(snapshot, jvm.build_sequence(listed), False, jvm.build_absent())
     return DataFrame(found, spark)
+
+
+def parse_texts(reader: DataFrameReader, file_format: Literal["csv", "json"], texts: DataFrame) -> DataFrame:
+    """Return the records of a frame with one column of texts; the reader infers their types.
+
+    PySpark's own readers take texts only as RDDs, each of which a Python worker serializes first: starting
+    one takes a second. Raises the errors of py4j and Spark.
+    """
+    spark, plan = texts.sparkSession, cast("Any", texts)._jdf
+    encoder = connect(spark).build_text_encoder()
+    # In Python, `as` is a keyword.
+    listed = getattr(plan, "as")(encoder)
+    return DataFrame(getattr(cast("Any", reader)._jreader, file_format)(listed), spark)
 
 
 def find_merge_strategy(spark: SparkSession, name: str) -> str:

@@ -47,15 +47,19 @@ _OUT_OF_MEMORY = 52
 """Exit status of a JVM after an `OutOfMemoryError` in a task (`SparkExitCode.OOM`)."""
 
 
-def build_session(settings: Settings, *, java_home: str, log_file: Path) -> SparkSession:
+def build_session(
+    settings: Settings, *, java_home: str, log_file: Path, is_brief: bool = False
+) -> SparkSession:
     """Build the only SparkSession. The JVM's output goes to `log_file`, not to the terminal.
+
+    `is_brief` as in `build_spark_settings`.
 
     Raises `PlatformError` if the jars cannot be downloaded or the JVM does not start, `CredentialsError` if
     Spark does not support those of the lake.
     """
     environ = read_environment()
     ensure_azure_credentials(settings, environ)
-    wanted = build_azure_settings(settings, environ) | build_spark_settings(settings)
+    wanted = build_azure_settings(settings, environ) | build_spark_settings(settings, is_brief=is_brief)
     start = PreparedStart.find(environ).plan(wanted, environ, Path(java_home), list_provided(settings))
     conf = SparkConf()
     for name, value in start.settings.items():

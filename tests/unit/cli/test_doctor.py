@@ -58,3 +58,28 @@ def test_a_wrong_configuration_is_exit_code_2(folder: Path) -> None:
     (folder / "headwater.yaml").write_text(CONFIG + "lakee: x\n")
     code, _ = run(folder)
     assert code == 2
+
+
+def test_fix_shows_what_it_would_do_and_requires_a_confirmation(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["-c", str(folder / "headwater.yaml"), "doctor", "--fix"])
+    assert done.exit_code == 2
+    assert f"create the folder {folder / 'in'}" in done.output
+    assert "--yes" in done.output
+    assert not (folder / "in").exists()
+
+
+def test_confirmed_fix_is_applied_and_checked_again(folder: Path) -> None:
+    code, output = run(folder, "--fix", "--yes", "--json")
+    answer = json.loads(output)
+    assert (folder / "in").is_dir()
+    assert answer["fixed"] == [
+        {"name": "source.path", "action": f"create the folder {folder / 'in'}", "error": ""}
+    ]
+    source = next(finding for finding in answer["findings"] if finding["name"] == "source.path")
+    assert source["status"] == "ok"
+    assert code == (0 if answer["ok"] else 1)
+    assert "Nothing to fix" in run(folder, "--fix", "--yes")[1]
+
+
+def test_yes_without_fix_is_a_usage_error(folder: Path) -> None:
+    assert run(folder, "--yes")[0] == 2

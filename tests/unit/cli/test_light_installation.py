@@ -154,6 +154,9 @@ def test_help_imports_no_command_and_no_library_but_typer(folder: Path) -> None:
     own = {name for name in found["modules"] if name.startswith("headwater.")}
     assert own == {
         "headwater.cli",
-        *(f"headwater.cli.{name}" for name in ("main", "global_options", "invocation", "rendering")),
+        *(
+            f"headwater.cli.{name}"
+            for name in ("main", "completion", "global_options", "invocation", "rendering")
+        ),
     } | {"headwater.errors", "headwater.version"}
     assert not {"attr", "pydantic", "pygments", "rich", "ruamel", "structlog"} & set(found["imported"])

@@ -1,71 +1,69 @@
-"""What `headwater init` proposes for the files it sees."""
+"""What `headwater init` writes for its options and for proposed tables."""
 
-import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headwater.config.loader import load_settings
-from headwater.config.scaffold import ScaffoldRequest, write_scaffold
-from headwater.config.scaffold.survey import survey_folder
+from headwater.config.scaffold import ScaffoldRequest, TableProposal, resolve_address, write_scaffold
 from headwater.errors import ConfigError, UsageError
+
+ORDERS = TableProposal(
+    "orders",
+    "orders/**/*.{csv,csv.gz}",
+    "csv",
+    files=12,
+    read="1,200 rows of 3 of 12 files",
+    options=(("header", "true"), ("sep", "\\t"), ("escape", "\\")),
+    record_key=("order id", "line"),
+    ordering="updated_at",
+    partition_columns=("day",),
+    facts={"record_key": "no value twice"},
+    checks={"options.sep": "a tab.\nAlternative: `;`\x07 " + "long " * 40, "ordering": "why: # that"},
+)
+CLICKS = TableProposal(
+    "clicks", "clicks/*.json", "json", files=1, mode="append", alternatives=("record_key: id",)
+)
 
 
 @pytest.fixture
 def landing(tmp_path: Path) -> Path:
-    folder = tmp_path / "landing"
-    (folder / "orders" / "2024").mkdir(parents=True)
-    (folder / "orders" / "2024" / "a.json").write_text('{"order_id": 1, "updated_at": "x"}\n')
-    (folder / "orders" / "b.json.gz").write_bytes(gzip.compress(b'{"order_id": 2}\n'))
-    (folder / "9 lives [x]").mkdir()
-    (folder / "9 lives [x]" / "a.csv").write_text("id,name\n1,a\n")
-    (folder / "_SUCCESS").touch()
-    (folder / ".hidden").mkdir()
-    (folder / ".hidden" / "a.json").touch()
-    (folder / "readme.md").touch()
-    return folder
+    (tmp_path / "landing").mkdir()
+    return tmp_path / "landing"
 
 
-def test_one_table_is_proposed_for_each_folder_and_format(landing: Path) -> None:
-    found = {table.name: table for table in survey_folder(landing)}
-    assert set(found) == {"orders", "t_9_lives_x"}
-    assert found["orders"].path == "orders/**/*.{json,json.gz}"
-    assert found["orders"].files == 2
-    assert (found["orders"].record_key, found["orders"].ordering) == ("order_id", "updated_at")
-    assert dict(found["t_9_lives_x"].options) == {"header": "true"}
+def test_proposal_becomes_a_table_whose_values_are_read_back(tmp_path: Path) -> None:
+    scaffold = write_scaffold(ScaffoldRequest(tmp_path), [ORDERS, CLICKS], ["3 files in no table"])
+    tables = load_settings(scaffold.config_path, environ={}).tables
+    orders = tables["orders"]
+    assert orders.path == (ORDERS.path,)
+    assert orders.options == dict(ORDERS.options)
+    assert (orders.record_key, orders.ordering) == (("order id", "line"), ("updated_at",))
+    assert orders.partition_columns == ("day",)
+    assert orders.effective_mode == "merge"
+    assert tables["clicks"].effective_mode == "append"
+    assert scaffold.notes == ("3 files in no table",)
+    assert scaffold.checks["tables.orders.ordering"] == "why: # that"
 
 
-def test_notes_among_data_are_no_table_but_a_folder_of_manuals_is(tmp_path: Path) -> None:
-    for name in ("data/a.json", "data/readme.md", "manuals/a.pdf", "manuals/deep/b.html", "LICENSE.md"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{}")
-    found = {table.path: table.format for table in survey_folder(tmp_path)}
-    assert found == {"data/**/*.json": "json", "manuals/**/*.{html,pdf}": "document"}
+def test_each_check_precedes_its_key_in_lines_of_at_most_100_characters(tmp_path: Path) -> None:
+    text = write_scaffold(ScaffoldRequest(tmp_path), [ORDERS]).config_path.read_text()
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[lines.index('    ordering: "updated_at"') - 1] == "    # check: why: # that"
+    assert lines[lines.index('      sep: "\\\\t"') - 1].startswith("      #   ")
+    assert "    # no value twice" in lines
+    assert "12 files; read 1,200 rows of 3 of 12 files" in text
 
 
-def test_two_formats_of_one_folder_are_two_tables(tmp_path: Path) -> None:
-    (tmp_path / "events").mkdir()
-    (tmp_path / "events" / "a.json").write_text("[{}]")
-    (tmp_path / "events" / "a.parquet").touch()
-    found = {table.name: table.format for table in survey_folder(tmp_path)}
-    assert found == {"events_data_json_array": "json_array", "events_data_parquet": "parquet"}
-
-
-def test_headerless_and_unreadable_files_are_no_trouble(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("1,2\n3,4\n")
-    (tmp_path / "b.json.gz").write_bytes(b"not gzip")
-    (tmp_path / "c.tsv").write_text("")
-    assert all(table.columns == () for table in survey_folder(tmp_path))
-
-
-def test_written_file_loads_and_is_short(tmp_path: Path, landing: Path) -> None:
+def test_written_file_loads(tmp_path: Path, landing: Path) -> None:
     request = ScaffoldRequest(tmp_path / "conf", path=landing, lake=str(tmp_path / "lake"))
     scaffold = write_scaffold(request)
     settings = load_settings(scaffold.config_path, environ={})
     assert settings.sources[0].type == "local"
     assert settings.sources[0].path == landing
     assert settings.lake == str(tmp_path / "lake")
-    assert tuple(settings.tables) == scaffold.tables == ("t_9_lives_x", "orders")
 
 
 def test_one_table_takes_at_most_15_lines_and_the_schema_file_exists(tmp_path: Path) -> None:
@@ -95,7 +93,7 @@ def test_paths_inside_the_folder_are_written_relative(tmp_path: Path) -> None:
     text = scaffold.config_path.read_text()
     assert 'path: "landing"' in text
     assert 'lake: "lake"' in text
-    assert "no data files" in scaffold.notes[0]
+    assert "adapt the example" in scaffold.notes[0]
 
 
 def test_gcs_source_loads(tmp_path: Path) -> None:
@@ -140,6 +138,46 @@ def test_s3_source_loads_and_asks_for_the_queue(tmp_path: Path) -> None:
     assert settings.sources[0].bucket == "acme"
     assert settings.lake == "s3a://acme/lake"
     assert "source.queue.url" in scaffold.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("s3://acme/landing/orders", ("s3", "acme", "landing/orders/")),
+        ("s3a://acme", ("s3", "acme", "")),
+        ("gs://acme/in/", ("gcs", "acme", "in/")),
+        ("az://landing/in", ("azure", "landing", "in/")),
+        ("abfss://landing@acmelake.dfs.core.windows.net/in", ("azure", "landing", "in/")),
+    ],
+)
+def test_address_names_bucket_and_prefix(
+    tmp_path: Path, address: str, expected: tuple[str, str, str]
+) -> None:
+    given = ScaffoldRequest(tmp_path, path=address, queue="events", account="acmelake")
+    request = resolve_address(given)
+    if request.source != "azure":
+        request = replace(request, queue=None, account=None)
+    source = load_settings(write_scaffold(request).config_path, environ={}).sources[0]
+    assert (source.type, source.location, source.prefix) == expected
+
+
+def test_address_that_fits_no_source_or_other_options_is_rejected(tmp_path: Path) -> None:
+    for request in (
+        ScaffoldRequest(tmp_path, path="ftp://acme/landing"),
+        ScaffoldRequest(tmp_path, path="s3://"),
+        ScaffoldRequest(tmp_path, source="gcs", path="s3://acme"),
+        ScaffoldRequest(tmp_path, path="s3://acme", bucket="other"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            resolve_address(request)
+        assert caught.value.hint
+
+
+def test_endpoint_of_a_compatible_store_is_written(tmp_path: Path) -> None:
+    request = ScaffoldRequest(tmp_path, source="s3", bucket="acme", endpoint="http://localhost:9000")
+    source = load_settings(write_scaffold(request).config_path, environ={}).sources[0]
+    assert source.type == "s3"
+    assert source.endpoint == "http://localhost:9000"
 
 
 def test_existing_file_is_overwritten_only_by_force(tmp_path: Path) -> None:

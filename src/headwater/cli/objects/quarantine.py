@@ -9,6 +9,7 @@ import typer
 
 from headwater.app.since import parse_since
 from headwater.capture.quarantine_item import QuarantineLevel
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_json_lines, render_table, render_text
 from headwater.errors import UsageError
@@ -25,7 +26,9 @@ IdsOption = Annotated[
     typer.Option("--id", help="Restrict to this id, or to a unique prefix of it. Repeatable."),
 ]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Restrict to this reason.")]
-TableOption = Annotated[str | None, typer.Option("--table", help="Restrict to this data table.")]
+TableOption = Annotated[
+    str | None, typer.Option("--table", autocompletion=complete_table, help="Restrict to this data table.")
+]
 SinceOption = Annotated[
     str | None,
     typer.Option("--since", help="Restrict to items since a time (2026-01-31T12:00) or an age (90m, 7d)."),

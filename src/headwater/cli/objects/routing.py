@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.app.since import parse_since
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
 
@@ -46,7 +47,9 @@ def routing(
 
 def replay(
     ctx: typer.Context,
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="Name of the table.")],
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", autocompletion=complete_table, help="Name of the table.")
+    ],
     since: Annotated[
         str, typer.Option("--since", help="A time (2026-01-31T12:00) or an age (90m, 7d) of the events.")
     ],
@@ -74,7 +77,9 @@ def skip_to(
         str,
         typer.Argument(metavar="INSTANT", help="latest, a time (2026-01-31T12:00) or an age (90m, 7d)."),
     ],
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="Name of the table.")],
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", autocompletion=complete_table, help="Name of the table.")
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the objects without moving the checkpoint.")
     ] = False,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.errors import UsageError
@@ -34,7 +35,13 @@ def register(app: typer.Typer) -> None:
 def verify(
     ctx: typer.Context,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            autocompletion=complete_table,
+            help="Restrict to this table. Repeatable.",
+        ),
     ] = None,
     repair: Annotated[
         bool,

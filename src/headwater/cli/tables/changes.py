@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.app.since import spell_point
+from headwater.cli.completion import complete_any_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json_lines, render_text
 from headwater.cli.signals import stop_on_signals
@@ -53,7 +54,12 @@ def register(app: typer.Typer) -> None:
 
 def changes(  # noqa: PLR0913, PLR0917 - one parameter per option
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A configured table, events or ledger.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", autocompletion=complete_any_table, help="A configured table, events or ledger."
+        ),
+    ],
     since: Since,
     until: Until = None,
     follow: Follow = False,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.completion import complete_any_table
 from headwater.cli.invocation import Invocation
 from headwater.cli.tables import indexes, inspection, services, sync
 from headwater.cli.tables.maintenance import check, expiry, metadata
@@ -37,7 +38,12 @@ def register(app: typer.Typer) -> None:
 def read_name(
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A configured table, events, quarantine or ledger.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=complete_any_table,
+            help="A configured table, events, quarantine or ledger.",
+        ),
     ],
 ) -> None:
     """Inspect and maintain a table."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.errors import UsageError
@@ -23,7 +24,9 @@ def register(app: typer.Typer) -> None:
 
 def schema(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the table.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", autocompletion=complete_table, help="Name of the table.")
+    ],
     objects: Annotated[
         list[str] | None, typer.Argument(metavar="[OBJECT]...", help="Keys or files for --preview.")
     ] = None,

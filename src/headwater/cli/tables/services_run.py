@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 from headwater.cli.signals import stop_on_signals
@@ -32,7 +33,13 @@ def run(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Run the services that are due, then exit.")] = False,
     tables: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Restrict to this table. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            autocompletion=complete_table,
+            help="Restrict to this table. Repeatable.",
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json, render_table, render_text
 
@@ -19,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def transform(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the table.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", autocompletion=complete_table, help="Name of the table.")
+    ],
     sample: Annotated[
         str | None,
         typer.Option(

@@ -2,19 +2,22 @@
 
 import json
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from headwater.config.environment import DEFAULT_CONFIG_NAME
 from headwater.config.loader import parse_settings
 from headwater.config.reference import render_schema
-from headwater.config.scaffold.survey import TableProposal, survey_folder
+from headwater.config.scaffold.proposal import TableProposal
+from headwater.config.scaffold.request import CREATE, ScaffoldRequest, check_request
+from headwater.config.source import SourceConfig
 from headwater.errors import UsageError
 
 # Hidden: a source folder that contains the configuration must not ingest the schema as data.
 SCHEMA_PATH = ".headwater/schema.json"
+_COMMENT_WIDTH = 100
 EXAMPLE_QUEUE_URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/{bucket}"
 
 _HEAD = """\
@@ -29,84 +32,32 @@ _HEAD = """\
 """
 
 
-SourceKind = Literal["local", "s3", "gcs", "azure", "kafka"]
-
-_APPLIES_TO: Mapping[str, tuple[SourceKind, ...]] = {
-    "path": ("local",),
-    "bucket": ("s3", "gcs"),
-    "queue_url": ("s3",),
-    "subscription": ("gcs",),
-    "account": ("azure",),
-    "container": ("azure",),
-    "queue": ("azure",),
-    "bootstrap": ("kafka",),
-    "topic": ("kafka",),
-}
-_REQUIRED: Mapping[SourceKind, tuple[str, ...]] = {
-    "local": (),
-    "s3": ("bucket",),
-    "gcs": ("bucket",),
-    "azure": ("account", "container", "queue"),
-    "kafka": ("bootstrap", "topic"),
-}
-# What is left to do for a source that needs resources.
-_CREATE: Mapping[SourceKind, str] = {
-    "s3": "create queue and notification with headwater up, or set source.queue.url to an existing queue",
-    "gcs": "create topic, subscription and notification with headwater up, or set source.subscription to an "
-    "existing subscription",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ScaffoldRequest:
-    """The options of `headwater init`. Relative paths are relative to the working folder."""
-
-    folder: Path
-    source: SourceKind = "local"
-    path: Path | None = None
-    lake: str | None = None
-    bucket: str | None = None
-    queue_url: str | None = None
-    subscription: str | None = None
-    account: str | None = None
-    container: str | None = None
-    queue: str | None = None
-    bootstrap: str | None = None
-    topic: str | None = None
-    force: bool = False
-
-    @property
-    def needs_resources(self) -> bool:
-        """True if `headwater up` has to create what delivers the source's notifications."""
-        return self.source in _CREATE and not (self.queue_url or self.subscription)
-
-
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The written files; `notes` are sentences on what is left to do."""
+    """The written files; `notes` are sentences on what is left to do.
+
+    `checks` are the sentences on uncertain values, by key: `tables.orders.record_key`.
+    """
 
     config_path: Path
     schema_path: Path
     tables: tuple[str, ...]
     notes: tuple[str, ...]
+    checks: Mapping[str, str]
 
 
-def write_scaffold(request: ScaffoldRequest) -> Scaffold:
-    """Write the files; create the folder.
+def write_scaffold(
+    request: ScaffoldRequest, tables: Sequence[TableProposal] = (), notes: Sequence[str] = ()
+) -> Scaffold:
+    """Write the files with these tables, or with an example; create the folder.
 
-    Raises `UsageError` for conflicting options, for an existing headwater.yaml and for an unwritable folder;
-    `ConfigError` when the result would not load.
+    `notes` are those of the inspection. Raises `UsageError` for conflicting options, for an existing
+    headwater.yaml and for an unwritable folder; `ConfigError` when the result would not load.
     """
-    _check_request(request)
+    check_request(request)
     folder = request.folder.expanduser().absolute()
     config_path, schema_path = folder / DEFAULT_CONFIG_NAME, folder / SCHEMA_PATH
-    if config_path.exists() and not request.force:
-        raise UsageError(
-            f"{config_path} already exists", hint="overwrite it with --force, or specify another folder"
-        )
-    source_path = (request.path or folder / "landing").expanduser().absolute()
-    seen = survey_folder(source_path) if request.source == "local" else []
-    text = _render_config(request, folder, source_path, seen)
+    text = _render_config(request, folder, tables)
     # A missing extra may be installed where the configuration is used; `config check` reports it.
     settings = parse_settings(text, config_path, environ={}, installed=lambda _: True)
     try:
@@ -117,50 +68,28 @@ def write_scaffold(request: ScaffoldRequest) -> Scaffold:
         raise UsageError(
             f"cannot write {config_path}: {error.strerror}", hint="specify another folder"
         ) from error
-    notes = _list_notes(request, source_path, seen)
-    return Scaffold(config_path, schema_path, tuple(settings.tables), tuple(notes))
+    checks = {f"tables.{table.name}.{key}": text for table in tables for key, text in table.checks.items()}
+    left = tuple(_list_notes(request, is_example=not tables))
+    return Scaffold(config_path, schema_path, tuple(settings.tables), (*notes, *left), checks)
 
 
-def _check_request(request: ScaffoldRequest) -> None:
-    for option, sources in _APPLIES_TO.items():
-        if getattr(request, option) and request.source not in sources:
-            raise UsageError(
-                f"{_format_flag(option)} applies only to --source {' and '.join(sources)}",
-                hint=f"omit it for --source {request.source}, or specify another source",
-            )
-    required = _REQUIRED[request.source]
-    missing = [_format_flag(option) for option in required if not getattr(request, option)]
-    if missing:
-        flags = " ".join(f"{_format_flag(option)} {option.upper()}" for option in required)
-        raise UsageError(
-            f"--source {request.source} requires {' and '.join(missing)}",
-            hint=f"headwater init --source {request.source} {flags}",
-        )
-    if request.source == "local" and request.path is not None and request.path.expanduser().is_file():
-        raise UsageError(f"--path {request.path} is a file", hint="specify the folder that contains it")
-    if request.folder.expanduser().is_file():
-        raise UsageError(f"{request.folder} is a file", hint="specify a folder for headwater.yaml")
+def parse_source(request: ScaffoldRequest, environ: Mapping[str, str]) -> SourceConfig:
+    """Return the source of the configuration that would be written, completed by `environ`."""
+    folder = request.folder.expanduser().absolute()
+    text = _render_config(request, folder, ())
+    return parse_settings(text, folder / DEFAULT_CONFIG_NAME, environ, installed=lambda _: True).sources[0]
 
 
-def _format_flag(option: str) -> str:
-    return f"--{option.replace('_', '-')}"
+def _list_notes(request: ScaffoldRequest, *, is_example: bool) -> Iterator[str]:
+    if request.needs_resources:
+        yield CREATE[request.source]
+    if is_example and request.source == "kafka":
+        yield "adapt the table to your messages"
+    elif is_example:
+        yield "adapt the example table to your files"
 
 
-def _list_notes(request: ScaffoldRequest, source_path: Path, seen: list[TableProposal]) -> list[str]:
-    if request.source != "local":
-        create = [_CREATE[request.source]] if request.needs_resources else []
-        return [*create, f"adapt the table to your {'messages' if request.source == 'kafka' else 'keys'}"]
-    if not source_path.is_dir():
-        return [
-            f"the source folder {source_path} does not exist yet",
-            "adapt the example table to your files",
-        ]
-    return [] if seen else [f"no data files in {source_path} yet", "adapt the example table to your files"]
-
-
-def _render_config(
-    request: ScaffoldRequest, folder: Path, source_path: Path, seen: list[TableProposal]
-) -> str:
+def _render_config(request: ScaffoldRequest, folder: Path, seen: Sequence[TableProposal]) -> str:
     lake = request.lake or "lake"
     if "://" not in lake:
         lake = _format_path(Path(lake).expanduser().absolute() if request.lake else folder / lake, folder)
@@ -173,6 +102,7 @@ def _render_config(
     elif request.source == "kafka":
         source = _render_kafka_source(request)
     else:
+        source_path = Path(request.path or folder / "landing").expanduser().absolute()
         path = _quote(_format_path(source_path, folder))
         source = ["  type: local", f"  path: {path}   # the folder to watch"]
     example = TableProposal("landing", "**/*.json", "json")
@@ -182,6 +112,14 @@ def _render_config(
     head = _HEAD.format(schema=SCHEMA_PATH)
     lake_line = f"lake: {_quote(lake)}   # location of the tables; s3a://bucket/path is allowed, too"
     return "\n".join([head + "source:", *source, lake_line, "tables:", *tables, ""])
+
+
+def _render_prefix(request: ScaffoldRequest) -> str:
+    return f"  prefix: {_quote(request.prefix)}" if request.prefix else "  # prefix: landing/"
+
+
+def _render_endpoint(request: ScaffoldRequest) -> list[str]:
+    return [f"  endpoint: {_quote(request.endpoint)}"] if request.endpoint else []
 
 
 def _render_s3_source(request: ScaffoldRequest) -> list[str]:
@@ -197,9 +135,9 @@ def _render_s3_source(request: ScaffoldRequest) -> list[str]:
     return [
         "  type: s3",
         f"  bucket: {_quote(bucket)}",
-        "  # prefix: landing/",
+        _render_prefix(request),
         "  # region: eu-central-1           # default: AWS's default chain, as for credentials",
-        "  # endpoint: http://localhost:9000  # an S3-compatible store",
+        *(_render_endpoint(request) or ["  # endpoint: http://localhost:9000  # an S3-compatible store"]),
         *queue,
     ]
 
@@ -215,7 +153,8 @@ def _render_gcs_source(request: ScaffoldRequest) -> list[str]:
         f"  bucket: {_quote(request.bucket or '')}",
         subscription,
         "  # project: acme-data              # default: that of the credentials",
-        "  # prefix: landing/",
+        _render_prefix(request),
+        *_render_endpoint(request),
     ]
 
 
@@ -224,7 +163,8 @@ def _render_azure_source(request: ScaffoldRequest) -> list[str]:
         "  type: azure",
         f"  account: {_quote(request.account or '')}",
         f"  container: {_quote(request.container or '')}",
-        "  # prefix: landing/",
+        _render_prefix(request),
+        *_render_endpoint(request),
         "  queue:",
         f"    name: {_quote(request.queue or '')}   # the storage queue with the events of Event Grid",
         "    # account: acmequeues           # default: that of the container",
@@ -250,25 +190,64 @@ def _name_table(topic: str) -> str:
 
 
 def _render_table(table: TableProposal) -> list[str]:
-    count = "1 file" if table.files == 1 else f"{table.files} files"
-    lines = [
-        f"  {table.name}:"
-        + (f"   # {count} found" if table.files else "   # an example: adapt it to your files")
-    ]
-    lines.append(f"    path: {_quote(table.path)}")
+    count = "1 file" if table.files == 1 else f"{table.files:,} files"
+    found = count + (f"; read {table.read}" if table.read else "")
+    lines = [f"  {table.name}:   # {found if table.files else 'an example: adapt it to your files'}"]
+    lines += _render_key(table, "path", _quote(table.path))
     if table.needs_format:
-        lines.append(f"    format: {table.format}")
-    if table.options:
-        lines += ["    options:", *(f"      {key}: {value}" for key, value in table.options)]
+        lines += _render_key(table, "format", table.format)
+    if table.options or "options" in table.checks:
+        lines += [*_render_check(table, "options"), *(["    options:"] if table.options else [])]
+        for name, value in table.options:
+            shown = value if value in ("true", "false") else _quote(value)
+            lines += [*_render_check(table, f"options.{name}", "      "), f"      {name}: {shown}"]
+    if table.partition_columns:
+        lines.append(f"    partition_columns: {_format_names(table.partition_columns)}   # from the folders")
+        lines.append(f"    # partition: {_format_names(table.partition_columns)}")
     if table.format == "document":
         return [*lines, "    mode: mirror   # one row per section of a document; rows follow their document"]
-    return [
-        *lines,
-        "    # Each file's rows are appended once. For one row per key, where the newest wins:",
-        "    # mode: merge",
-        f"    # record_key: {_quote(table.record_key)}",
-        f"    # ordering: {_quote(table.ordering)}",
-    ]
+    return [*lines, *_render_identity(table)]
+
+
+def _render_identity(table: TableProposal) -> Iterator[str]:
+    if not (table.mode or table.record_key):
+        yield "    # Each file's rows are appended once. For one row per key, where the newest wins:"
+        yield "    # mode: merge"
+        yield '    # record_key: "id"'
+        yield '    # ordering: "updated_at"'
+        return
+    if table.mode:
+        yield from _render_key(table, "mode", table.mode)
+    if table.record_key:
+        yield from _render_key(table, "record_key", _format_names(table.record_key))
+    if table.ordering:
+        yield from _render_key(table, "ordering", _quote(table.ordering))
+    elif table.record_key:
+        yield from _render_check(table, "ordering")
+        yield "    # ordering: a column that grows with each version; without it, the newer file wins"
+    yield from (f"    # {line}" for line in table.alternatives)
+
+
+def _render_key(table: TableProposal, key: str, value: str) -> list[str]:
+    return [*_render_check(table, key), f"    {key}: {value}"]
+
+
+def _render_check(table: TableProposal, key: str, indent: str = "    ") -> list[str]:
+    check, fact = table.checks.get(key), table.facts.get(key)
+    text = f"check: {check}" if check else fact or ""
+    return textwrap.wrap(
+        # A name in a file of someone else must not end the comment.
+        "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split())),
+        width=_COMMENT_WIDTH,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}#   ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _format_names(names: Sequence[str]) -> str:
+    return _quote(names[0]) if len(names) == 1 else f"[{', '.join(map(_quote, names))}]"
 
 
 def _format_path(path: Path, folder: Path) -> str:

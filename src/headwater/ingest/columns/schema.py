@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -27,6 +27,8 @@ from headwater.ingest.columns.text_types import fold_names, keep_texts
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.lineage import LINEAGE_COLUMNS
+from headwater.lake.jvm import parse_texts
+from headwater.lake.local_frames import build_frame
 from headwater.lake.logical_types.columns import build_read_type
 from headwater.lake.logical_types.storable import find_storable
 
@@ -140,18 +142,24 @@ def infer_from_lines(
 ) -> StructType | None:
     """Infer columns with Spark from sample lines; None if no line can be parsed."""
     reader = spark.read.options(**parser_options(file_format, options))
-    texts = spark.sparkContext.parallelize(list(lines), 1)
+    texts = _build_texts(spark, lines)
     if file_format == "csv":
-        frame = reader.option("inferSchema", "true").csv(texts)  # type: ignore[arg-type]  # the stubs forget RDDs
+        frame = parse_texts(reader.option("inferSchema", "true"), "csv", texts)
         if columns is None:
             return _nullable(frame.schema) if frame.columns else None
         dialect = CsvDialect.from_options(ReaderOptions(options))
         types = keep_texts([field.dataType for field in frame.schema], map(dialect.read, lines))
         types += [StringType()] * (len(columns) - len(types))
         return StructType([StructField(name, kind) for name, kind in zip(columns, types, strict=False)])
-    frame = reader.json(texts)
+    frame = parse_texts(reader, "json", texts)
     schema = StructType([field for field in frame.schema if field.name != CORRUPT])
     return fold_names(_nullable(schema)) if schema.fields else None
+
+
+def _build_texts(spark: SparkSession, lines: Sequence[str]) -> DataFrame:
+    # Half of a surrogate pair is no text to Arrow.
+    texts = [(line.encode("utf-8", "replace").decode(),) for line in lines]
+    return build_frame(spark, texts, StructType([StructField("value", StringType())])).coalesce(1)
 
 
 def from_arrow(schema: pa.Schema) -> StructType:
