@@ -12,6 +12,7 @@ from headwater.cli.run import RoleName
 from headwater.config.listen_address import parse_listen_address
 from headwater.config.loader import parse_settings
 from headwater.observability.endpoints import PATHS
+from scripts.versions import to_semver
 from tests.fixtures.deploy import (
     DEPLOY,
     KUBERNETES,
@@ -113,7 +114,8 @@ def list_kinds(documents, kind):
 
 def test_version_is_that_of_headwater():
     (chart,) = read_yaml(CHART / "Chart.yaml")
-    assert chart["appVersion"] == chart["version"] == __version__
+    # Helm requires SemVer's form of a release candidate.
+    assert (chart["appVersion"], chart["version"]) == (__version__, to_semver(__version__))
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
