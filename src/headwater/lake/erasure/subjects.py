@@ -87,7 +87,8 @@ def parse_value(text: str, kind: str, column: str) -> str:
     """
     try:
         if kind == "string":
-            return text
+            # An argument that is not UTF-8 has surrogates.
+            return text.encode().decode()
         if kind in ("tinyint", "smallint", "int", "bigint"):
             return str(int(text))
         if kind == "date":
@@ -95,7 +96,7 @@ def parse_value(text: str, kind: str, column: str) -> str:
     except ValueError as error:
         raise UsageError(
             f"{text!r} is not a value of column {column}, whose type is {kind}",
-            hint="dates are written as 2026-01-31, numbers without separators",
+            hint="texts are UTF-8, dates are written as 2026-01-31, numbers without separators",
         ) from error
     raise UsageError(
         f"column {column} of type {kind} cannot identify a subject",

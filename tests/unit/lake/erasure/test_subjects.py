@@ -66,7 +66,10 @@ def test_value_of_the_command_line_has_the_text_of_its_column() -> None:
     assert parse_value("2026-01-31", "date", "day") == "2026-01-31"
 
 
-@pytest.mark.parametrize(("text", "kind"), [("x", "bigint"), ("31.1.2026", "date"), ("1.5", "double")])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("x", "bigint"), ("31.1.2026", "date"), ("1.5", "double"), ("\udcff", "string")],
+)
 def test_value_that_the_column_cannot_hold_is_refused(text: str, kind: str) -> None:
     with pytest.raises(UsageError, match="column id"):
         parse_value(text, kind, "id")
