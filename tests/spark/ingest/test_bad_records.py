@@ -114,6 +114,7 @@ def test_the_detail_names_the_field_that_does_not_fit(lake):
     assert details['{"n": 7, "deep": 1}'] == f"line 11 {fit}: deep is 1, and its column is a struct"
     in_list = 'list[0] is "x", and its column has numbers (integer)'
     assert details['{"n": 8, "list": ["x"]}'] == f"line 12 {fit}: {in_list}"
+    assert details['{"n": 9'] == f"line 13 {fit}: its JSON ends too early"
     assert details["word"] == f"line 17 {fit}"
 
 

@@ -26,6 +26,9 @@ def find_misfit(text: str, schema: Mapping[str, Any]) -> str:
         return ""
     try:
         record = json.loads(text, parse_float=_Fraction, parse_constant=_Fraction)
+    except json.JSONDecodeError as error:
+        is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        return "its JSON ends too early" if is_cut else ""
     except (ValueError, RecursionError):
         return ""
     return next(_iter_misfits(record, schema, ""), "")
