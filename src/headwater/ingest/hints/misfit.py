@@ -58,7 +58,9 @@ def _iter_misfits(value: Any, kind: Any, place: str) -> Iterator[str]:
 
 def _iter_struct(value: Any, kind: Mapping[str, Any], place: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{place} is {_show(value)}, and its column is a struct"
+        # A blob is a struct, and a text in records.
+        if not isinstance(value, str):
+            yield f"{place} is {_show(value)}, and its column is a struct"
         return
     found = {name.lower(): (name, one) for name, one in value.items()}
     for field in kind["fields"]:

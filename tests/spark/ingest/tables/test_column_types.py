@@ -127,13 +127,13 @@ def test_search_results_equal_those_of_numpy(spark, shop, metric):
 
 def test_bad_vectors_are_quarantined_and_other_rows_kept(shop):
     lake, vectors, _ = shop
-    found = lake.quarantine("line", "reason", "detail")
+    found, unfit = lake.quarantine("line", "reason", "detail"), "does not fit the table's columns"
     assert found == [
         (151, "bad_vector", "line 151 has 15 numbers in embedding; a vector(16) has 16"),
         (152, "bad_vector", "line 152 has a null, NaN or infinite number in embedding"),
         (153, "bad_vector", "line 153 has a null, NaN or infinite number in embedding"),
-        (154, "unparsable", "line 154 does not fit the table's columns"),
-        (155, "unparsable", "line 155 does not fit the table's columns"),
+        (154, "unparsable", f'line 154 {unfit}: embedding is "none", and its column is an array'),
+        (155, "unparsable", f"line 155 {unfit}"),
     ]
     rows = lake.rows("products", "id", "embedding")
     assert [number for number, _ in rows] == list(range(150))

@@ -49,12 +49,12 @@ SCHEMA = (
         ('{"by_key": {"k": [1]}}', "by_key['k'] is [1], and its column is double"),
         ('{"by_key": 1}', "by_key is 1, and its column is a map"),
         ('{"who": {"age": {}}}', "who.age is {}, and its column is integer"),
-        ('{"who": "me"}', 'who is "me", and its column is a struct'),
+        ('{"who": 5}', "who is 5, and its column is a struct"),
         ('{"ok": 1, "price": []}', "price is [], and its column is double"),
         ('{"id": "5"}', 'id is "5", and its column has numbers (long)'),
         ('{"price": "1.5"}', 'price is "1.5", and its column has numbers (double)'),
         ('{"exact": "a"}', 'exact is "a", and its column has numbers (decimal(5,2))'),
-        ('{"who": "' + "x" * 100 + '"}', f'who is "{"x" * 39}..., and its column is a struct'),
+        ('{"ok": "' + "x" * 100 + '"}', f'ok is "{"x" * 39}..., and its column is boolean'),
     ],
 )
 def test_the_first_field_that_fits_in_no_case_is_named(text: str, misfit: str) -> None:
@@ -68,6 +68,7 @@ def test_the_first_field_that_fits_in_no_case_is_named(text: str, misfit: str) -
         '{"name": {"a": 1}, "Tags": [null]}',
         '{"id": null, "who": null, "unknown": [{}], "by_key": {}, "price": NaN}',
         "{'id': 'a'}",
+        '{"who": "a blob?"}',
         '{"id": 1} {"id": 2}',
         "[1, 2]",
         "1,2,3",
