@@ -162,20 +162,21 @@ class Table:
         with self._session.open_table(self.name, "delete", is_writing=not dry_run) as table:
             return deletion.delete_rows(table, where, dry_run=dry_run)
 
-    def forget(self, keys: Sequence[str], by: str = "", *, dry_run: bool = False) -> "ErasureReport":
+    def forget(self, keys: Sequence[str | int], by: str = "", *, dry_run: bool = False) -> "ErasureReport":
         """Erase the rows of keys from all files of the table and its derived tables, and keep them out.
 
         `by` is the column of the keys, by default the record key. `is_erased` of the signed report says
         whether a scan of all files found none; `dry_run` only scans.
         """
         from headwater.app.erasure.command import Subjects, build_erasures
-        from headwater.lake.erasure.subjects import Secret
 
         self._check_newest("forget")
-        subjects = Subjects(tuple(keys), by=(by,) if by else ())
+        if isinstance(keys, str):
+            # Each of its characters would be a key.
+            raise UsageError(f"keys is the text {keys!r}, not a list", hint=f"pass [{keys!r}]")
+        subjects = Subjects(tuple(map(str, keys)), by=(by,) if by else ())
         with self._session.open(writing="" if dry_run else "forget") as app:
-            found = app.register.find_secret() if dry_run else app.register.ensure_secret()
-            (erasure,) = build_erasures(app, self.name, subjects, secret=found or Secret(b""))
+            (erasure,) = build_erasures(app, self.name, subjects, dry_run=dry_run)
             return erasure.plan() if dry_run else erasure.run()
 
     def compact(self) -> "ServiceResult":

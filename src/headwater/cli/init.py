@@ -80,8 +80,22 @@ def init(  # noqa: PLR0913 - one parameter per option
 
     request = resolve_address(
         ScaffoldRequest(
-            *(folder, source.value, path, lake, bucket, prefix, endpoint, queue_url, subscription),
-            *(account, container, queue, bootstrap, topic, force, inspect),
+            folder=folder,
+            source=source.value,
+            path=path,
+            lake=lake,
+            bucket=bucket,
+            prefix=prefix,
+            endpoint=endpoint,
+            queue_url=queue_url,
+            subscription=subscription,
+            account=account,
+            container=container,
+            queue=queue,
+            bootstrap=bootstrap,
+            topic=topic,
+            force=force,
+            inspect=inspect,
         )
     )
     scaffold = initialize(request, read_environment())

@@ -153,6 +153,11 @@ def test_polars_is_asked_for_only_when_it_is_used(lake: hw.Lake, monkeypatch: py
     assert caught.value.hint == "pip install polars"
 
 
+def test_a_text_is_no_list_of_keys_to_forget(lake: hw.Lake) -> None:
+    with pytest.raises(UsageError, match="keys is the text 'c-17', not a list"):
+        lake["orders_cow"].forget("c-17", by="customer")
+
+
 def test_searching_without_a_section_names_it(lake: hw.Lake) -> None:
     with pytest.raises(ConfigError, match="search: missing"):
         lake.search("headphones")

@@ -82,9 +82,14 @@ def choose_columns(settings: Settings, table: str, subjects: Subjects) -> tuple[
     return tuple(columns)
 
 
-def build_erasures(app: App, table: str, subjects: Subjects, *, secret: Secret) -> list[Erasure]:
-    """Return the erasures of a command, one for each set of columns. Raises `HeadwaterError`."""
+def build_erasures(app: App, table: str, subjects: Subjects, *, dry_run: bool) -> list[Erasure]:
+    """Return the erasures of a command, one for each set of columns. Raises `HeadwaterError`.
+
+    Without `dry_run`, call it inside `hold_for_command`: the first erasure of a lake creates its secret.
+    """
     check_table(app.settings, table)
+    # Hashes of a dry run are compared in this process only, so any secret will do.
+    secret = (app.register.find_secret() or Secret(b"")) if dry_run else app.register.ensure_secret()
     if subjects.again:
         suppressed = app.register.load(table).suppressed
         if not suppressed:

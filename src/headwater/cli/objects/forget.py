@@ -7,6 +7,7 @@ import typer
 
 from headwater.cli.invocation import JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_text
+from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.app.erasure.command import Subjects
@@ -57,6 +58,9 @@ def forget(  # noqa: PLR0913, PLR0917 - one parameter per option
     from headwater.app.erasure.command import Subjects
 
     subjects = Subjects(tuple(keys or ()), keys_file, tuple(by or ()), again)
+    names = {"--yes": yes, "--release": release, "--list": list_, "--check": check is not None}
+    if len(given := [name for name, is_given in names.items() if is_given]) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", hint=f"specify {' or '.join(given)}")
     if list_:
         _list(ctx, table, as_json=as_json)
     elif check is not None:
@@ -70,13 +74,11 @@ def forget(  # noqa: PLR0913, PLR0917 - one parameter per option
 def _forget(ctx: typer.Context, table: str, subjects: "Subjects", *, yes: bool, as_json: bool) -> None:
     from headwater.app.erasure.command import build_erasures
     from headwater.config.environment import read_environment
-    from headwater.lake.erasure.subjects import Secret
     from headwater.observability.crash_points import CRASH_POINT_VARIABLE, arm_crash_point
 
     arm_crash_point(read_environment().get(CRASH_POINT_VARIABLE))
     with open_app(ctx, checked=yes, writing="forget" if yes else "") as app:
-        found = app.register.ensure_secret() if yes else app.register.find_secret()
-        erasures = build_erasures(app, table, subjects, secret=found or Secret(b""))
+        erasures = build_erasures(app, table, subjects, dry_run=not yes)
         reports = [one.run() if yes else one.plan() for one in erasures]
     _render(reports, as_json=as_json)
     if not yes:
