@@ -40,13 +40,18 @@ class Package:
 
 def find_licence(found: Distribution) -> str:
     """Return the licence as an SPDX expression, or as the package states it; empty if it states none."""
-    stated = found.metadata.get("License-Expression")
+    stated = _find_fields(found, "License-Expression")
     if stated:
-        return stated
-    classifiers = found.metadata.get_all("Classifier") or []
+        return stated[0]
+    classifiers = _find_fields(found, "Classifier")
     names = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith("License ::")]
-    names = [name for name in names if name != "OSI Approved"] or [found.metadata.get("License") or ""]
+    names = [name for name in names if name != "OSI Approved"] or _find_fields(found, "License")
     return " OR ".join(dict.fromkeys(map(to_spdx, names)))
+
+
+def _find_fields(found: Distribution, name: str) -> list[str]:
+    # Python 3.10's metadata has no `get`.
+    return found.metadata.get_all(name) or []
 
 
 def to_spdx(name: str) -> str:
