@@ -187,11 +187,6 @@ def test_listing_is_read_although_a_deleted_version_had_the_same_bytes():
     assert run_scenario(scenario).broken is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a repair of an append table ingests, by looking, bytes that were put several times; their own "
-    "notifications, which come later, add a row more than there were puts",
-)
 def test_bytes_put_several_times_around_a_repair_are_there_once_for_each_put():
     begun = (Step("put", 59647, 15679), Step("request", 5251, 10521), Step("deliver", 0, 17488))
     again = (Step("put", 34624, 14277), Step("receive", 64167, 25061), Step("put", 60932, 957))

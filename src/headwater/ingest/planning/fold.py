@@ -13,6 +13,7 @@ from functools import partial
 from itertools import groupby
 
 from headwater.capture.control_events import TAGGED_EVENT
+from headwater.capture.position import parse_instant
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.planning.decision import Action, Decision, Reason, is_folder_marker
 from headwater.ingest.planning.ledger_entry import (
@@ -267,5 +268,14 @@ def _may_exist(stored: StoredEvent, state: LedgerEntry | None, rules: FoldRules)
         return True
     if state is None or not is_sent(stored):
         return False
-    found_at = state.looked_at
-    return state.looked or (found_at is not None and stored.event.event_time <= found_at + CLOCK_MARGIN)
+    return state.looked or (state.looked_at is not None and _is_before_decision(stored, state))
+
+
+def _is_before_decision(stored: StoredEvent, state: LedgerEntry) -> bool:
+    """True if the event's content may have been there when the object was last read, or before.
+
+    `looked_at` does not limit that: the read came after it, and by any time. The commit came after the read.
+    """
+    if not state.instant:
+        return True
+    return stored.event.event_time <= parse_instant(state.instant) + CLOCK_MARGIN

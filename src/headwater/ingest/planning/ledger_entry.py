@@ -166,9 +166,6 @@ def apply_outcome(prior: LedgerEntry | None, outcome: ObjectOutcome, instant: st
         changes |= _advance(known, stored)
     if _confirms(known, outcome):
         changes["looked"] = False
-        if known.looked:
-            # The content was read after it was put. So were older ones that earlier reads found.
-            changes["looked_at"] = max(known.looked_at or event.event_time, event.event_time)
     is_read = is_found(outcome) and (bool(outcome.version) or outcome.status == "removed")
     if is_read or _is_observed_by_listing(known, stored):
         # The read came after the event, so later than this.

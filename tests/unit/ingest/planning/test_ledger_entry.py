@@ -42,6 +42,11 @@ def listed(etag="e", seconds=1.0, *, removed=False, size=10):
     return replace(build_stored(event), source="listing")
 
 
+def instant_at(after):
+    """The instant of a commit so long after the beginning."""
+    return f"{START + after:%Y%m%d%H%M%S}000"
+
+
 def decide(events, state, rules=APPENDS):
     stored = [
         event if hasattr(event, "source") else build_stored(event, at) for at, event in enumerate(events)
@@ -126,7 +131,7 @@ def test_content_found_by_an_earlier_read_may_exist_when_that_of_a_later_read_is
         for n in (5, 7)
     )
     confirmed = ObjectOutcome(build_stored(seventh), "superseded", "already_ingested")
-    state = state_of(*requests, confirmed)
+    state = replace(state_of(*requests, confirmed), instant=instant_at(2 * CLOCK_MARGIN))
     assert not state.looked
     assert may_exist(fifth, state)
     later = replace(seventh, event_time=seventh.event_time + 2 * CLOCK_MARGIN, version_id="v9")
@@ -137,11 +142,21 @@ def test_listed_content_may_exist_until_its_event_can_no_longer_arrive():
     state = state_of(
         ingested(listed("e2", seconds=2), looked=True), ingested(build_event(sequence=1, etag="e1"))
     )
+    state = replace(state, instant=instant_at(timedelta(seconds=4)))
     assert not state.looked
     assert may_exist(build_event(sequence=2, etag="e2"), state)
     later = replace(build_event(sequence=9, etag="e2"), event_time=START + timedelta(minutes=9))
     assert not may_exist(later, state)
     assert not may_exist(build_event(sequence=2, etag="e2"), state, FoldRules(merges=True))
+
+
+def test_content_put_before_a_late_read_of_a_request_may_exist():
+    # The request waited for ten minutes, and its read found what was put in the ninth.
+    state = state_of(ingested(listed("e2"), looked=True), ingested(build_event(sequence=1, etag="e1")))
+    put = replace(build_event(sequence=2, etag="e2"), event_time=START + timedelta(minutes=9))
+    assert may_exist(put, replace(state, instant=instant_at(timedelta(minutes=10))))
+    assert not may_exist(put, replace(state, instant=instant_at(timedelta(minutes=2))))
+    assert may_exist(put, state)  # decided, and not committed yet
 
 
 def test_merge_ingests_re_read_content_with_its_event_time():
