@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -39,6 +39,8 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.ingest.formats.record_reasons import UNPARSABLE
 from headwater.ingest.inference.column_inference import ColumnInference
 from headwater.ingest.lineage import build_uri
+from headwater.ingest.misfits.csv_misfit import CsvRules
+from headwater.ingest.misfits.finder import MisfitFinder
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS
 from headwater.ingest.planning.window import build_window
 from headwater.ingest.reading.bad_records import build_bad_record
@@ -275,7 +277,8 @@ class RecordSource:
             frames.append(prepared.reader.read(small))
         frame = reduce(DataFrame.unionByName, (records.frame for records in frames))
         frame = frame.withColumn("record", prepared.record).withColumn("corrupt", prepared.corrupt)
-        return Records(frame, is_at_hand=all(records.is_at_hand for records in frames))
+        misfits = replace(prepared.misfits, unordered=self._reordered)
+        return Records(frame, is_at_hand=all(records.is_at_hand for records in frames), misfits=misfits)
 
     def _prepare(self) -> "_Prepared":
         if self._prepared is None or self._prepared.schema is not self.schema:
@@ -292,8 +295,16 @@ class RecordSource:
                 reader=ObjectReader(self._spark, config),
                 record=record,
                 corrupt=build_bad_record(schema, address, self._types),
+                misfits=self._build_finder(config),
             )
         return self._prepared
+
+    def _build_finder(self, config: ReaderConfig) -> MisfitFinder:
+        if config.file_format in COLUMN_FORMATS:
+            return MisfitFinder()
+        is_csv = config.file_format == "csv"
+        rules = CsvRules.from_options(ReaderOptions(config.options)) if is_csv else None
+        return MisfitFinder(config.schema.jsonValue(), rules)
 
     def _convert(self, record: Column) -> Column:
         for field in self.table_schema:
@@ -372,3 +383,4 @@ class _Prepared:
     reader: ObjectReader
     record: Column
     corrupt: Column
+    misfits: MisfitFinder

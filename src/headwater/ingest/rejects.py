@@ -28,7 +28,8 @@ class QuarantineRejects:
         with span("quarantine", items=len(items), records=bad_rows), explained_read(self._name):
             bad = None
             if read is not None and read.records is not None:
-                bad = quarantine_frame(read.records, self._name, read.outcomes, self._now())
+                now = self._now()
+                bad = quarantine_frame(read.records, self._name, read.outcomes, now, read.misfits)
             if items or bad is not None:
                 crash_point("before_ingest_quarantine_commit")
             self._table.append(items)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.ingest.formats.record_reasons import MALFORMED_DETAIL
 from headwater.ingest.reading.object_reader import MAX_BAD_CHARS
 from headwater.lake.layout import table_path
 from headwater.lake.sql.engine import run_query
@@ -50,6 +51,13 @@ TABLES: dict[str, dict[str, Any]] = {
     "json": {"path": "json/*", "format": "json", "schema": JSON_SCHEMA},
     "arrays": {"path": "arrays/*", "format": "json", "schema": "n bigint"},
     "csv": {"path": "csv/*", "format": "csv", "schema": "n bigint, s string, d double"},
+    "named": {"path": "named/*", "format": "csv", "schema": "n bigint, s string, d date"},
+    "sold": {
+        "path": "sold/*",
+        "format": "json",
+        "schema": "id string, n bigint",
+        "transform": [{"sql": "select _headwater_source, cast(id as bigint) as id, n from input"}],
+    },
     "bytes": {"path": "bytes/*", "format": "json", "schema": "n bigint, s string"},
     "csv_bytes": {"path": "bytes_csv/*", "format": "csv", "schema": "s string"},
     "keyed": {
@@ -80,6 +88,10 @@ def lake(spark, tmp_path_factory) -> FolderLake:
                 '{"n": 1}\n[{"n": 2}, {"n": "x"}, {"n": 3}]\n[]\n{"n": 4}{"n": 5} {"n": 6}\n[{"n": 7},\n',
             ),
             ("csv/a", "\n".join(CSV_LINES)),
+            ("named/a.csv", "n,s,d\n1,a,2026-02-28\n2,b,2026-02-30\n3,c\n"),
+            ("named/b.csv", "s,n,x\na,1,0\nb,word,0\nc\n"),
+            ("named/c.csv", "n,s,d\nsecret,a,2026-02-28\n"),
+            ("sold/a", '{"id": "1", "n": 1}\n{"id": "x", "n": "two"}\n'),
             ("bytes/a", b'{"n": 1, "s": "a\xffb"}\n{"n": \xfe2}\n{"n": 3, "s": "\xc3\xbc"}\n'),
             ("bytes_csv/a", b"ok\na\xff\xfeb\n\xc3\xbc\n"),
             (
@@ -116,6 +128,37 @@ def test_the_detail_names_the_field_that_does_not_fit(lake):
     assert details['{"n": 8, "list": ["x"]}'] == f"line 12 {fit}: {in_list}"
     assert details['{"n": 9'] == f"line 13 {fit}: its JSON ends too early"
     assert details["word"] == f"line 17 {fit}"
+
+
+def test_the_detail_names_the_field_of_a_csv_record(lake):
+    lake.ingest("csv")
+    details, fit = dict(lake.quarantine_of("csv", "payload", "detail")), "does not fit the table's columns"
+    assert details["4,a"] == f"line 4 {fit}: it has 2 fields, and the table 3 columns"
+    assert details["6,a,1.5,more"] == f"line 6 {fit}: it has 4 fields, and the table 3 columns"
+    assert details["x,a,1.5"] == f'line 7 {fit}: n is "x", and its column has numbers (long)'
+    assert details["7,a,word"] == f'line 8 {fit}: d is "word", and its column has numbers (double)'
+
+
+def test_the_detail_names_the_field_whatever_the_order_of_the_header(lake):
+    lake.ingest("named")
+    found, fit = lake.quarantine_of("named", "key", "line", "detail"), "does not fit the table's columns"
+    assert {line: detail for _, line, detail in found}[None] == (
+        f"none of its 1 records can become a row: the first {fit}: n has another value, and its column has "
+        "numbers (long)"
+    )
+    assert sorted(item for item in found if item[1] is not None) == [
+        ("named/a.csv", 3, f'line 3 {fit}: d is "2026-02-30", and its column has dates'),
+        ("named/a.csv", 4, f"line 4 {fit}: it has 2 fields, and the table 3 columns"),
+        ("named/b.csv", 3, f'line 3 {fit}: n is "word", and its column has numbers (long)'),
+        ("named/b.csv", 4, f"line 4 {fit}: {MALFORMED_DETAIL}"),
+    ]
+
+
+def test_the_detail_concerns_the_record_as_it_was_read_not_its_transform(lake):
+    lake.ingest("sold")
+    assert lake.quarantine_of("sold", "detail") == [
+        ('line 2 does not fit the table\'s columns: n is "two", and its column has numbers (long)',)
+    ]
 
 
 def test_line_of_several_documents_or_an_array_stands_for_all_of_them(lake):

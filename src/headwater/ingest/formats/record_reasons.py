@@ -43,3 +43,8 @@ DETAILS = {
     AMBIGUOUS_KEY: "has a text in a record key field that Hudi would read as another field or as null",
     BAD_PARTITION: "has a text in a partition field that Hudi could not read back from the folder name",
 }
+
+MALFORMED_DETAIL = (
+    "it has more or fewer fields than its header, a quote that is not closed, or text after its end"
+)
+"""What is wrong with a record that is unparsable whatever the types of its columns."""

@@ -1,6 +1,5 @@
 """Determines which records cannot become rows, and why."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -17,12 +16,13 @@ from headwater.ingest.formats.record_reasons import (
     BAD_VECTOR,
     DETAILS,
     FAILED_CHECK,
+    MALFORMED_DETAIL,
     MISSING_KEY,
     MISSING_ORDERING,
     OUT_OF_RANGE,
     UNPARSABLE,
 )
-from headwater.ingest.hints.misfit import find_misfit
+from headwater.ingest.misfits.finder import MisfitFinder
 from headwater.ingest.parsing.epochs import EARLIEST, LATEST
 from headwater.ingest.parsing.leaves import has_leaf
 from headwater.ingest.planning.outcome import ObjectOutcome
@@ -88,7 +88,9 @@ def build_bad_record(
 def _build_corrupt(text: Column) -> Column:
     unmarked, found = F.substr(text, F.lit(len(markers.MALFORMED) + 1)), _build(UNPARSABLE, text)
     for marker, reason in markers.REASONS.items():
-        found = F.when(text.startswith(marker), _build(reason, unmarked)).otherwise(found)
+        detail = F.lit(MALFORMED_DETAIL if marker == markers.MALFORMED else None).cast("string")
+        marked = F.when(unmarked.isNotNull(), _struct(reason, unmarked, detail))
+        found = F.when(text.startswith(marker), marked).otherwise(found)
     return found
 
 
@@ -113,11 +115,15 @@ def _struct(reason: str, text: Column, detail: Column) -> Column:
 
 
 def quarantine_frame(
-    records: DataFrame, table: str, outcomes: Sequence[tuple[int, ObjectOutcome]], now: datetime
+    records: DataFrame,
+    table: str,
+    outcomes: Sequence[tuple[int, ObjectOutcome]],
+    now: datetime,
+    misfits: MisfitFinder,
 ) -> DataFrame | None:
     """Build rows for the bad records of objects that also have good ones; None if there are none.
 
-    `records` has `object_index`, `row_number` and `corrupt`.
+    `records` has `object_index`, `row_number` and `corrupt`. `misfits` finds what is wrong with them.
     """
     affected = [
         (at, outcome) for at, outcome in outcomes if outcome.status == "ingested" and outcome.bad_rows
@@ -138,7 +144,7 @@ def quarantine_frame(
         "level": F.lit("record"),
         "stage": F.lit("ingest"),
         "reason": F.col("corrupt.reason"),
-        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt"), records.schema["record"])),
+        "detail": F.concat_ws(" ", F.lit("line"), line, _explain(F.col("corrupt"), misfits)),
         "quarantined_at": F.lit(now).cast("timestamp"),
         "table": F.lit(table),
         "line": F.col("row_number"),
@@ -155,21 +161,22 @@ def quarantine_frame(
     )
 
 
-def _explain(corrupt: Column, record: StructField) -> Column:
-    schema = json.loads(record.dataType.json())
-
+def _explain(corrupt: Column, misfits: MisfitFinder) -> Column:
     @F.udf(StringType())
-    def name_misfit(reason: str, text: str | None) -> str | None:
-        found = find_misfit(text, schema) if reason == UNPARSABLE and text else ""
-        return f"{DETAILS[UNPARSABLE]}: {found}" if found else None
+    def name_misfit(object_index: int, reason: str, text: str | None) -> str | None:
+        found = misfits.find(object_index, text) if reason == UNPARSABLE and text else None
+        return found.describe() if found else None
 
-    chosen = corrupt.getField("detail")
-    for name, detail in DETAILS.items():
-        chosen = F.when(corrupt.getField("reason") == name, detail).otherwise(chosen)
+    reason, text, detail = (corrupt.getField(name) for name in ("reason", "text", "detail"))
+    general = detail
+    for name, sentence in DETAILS.items():
+        general = F.when(reason == name, sentence).otherwise(general)
     # The records between the brackets have become rows: each is on a line of its own.
-    is_bracket = F.trim(corrupt.getField("text")).isin("[", "]")
+    is_bracket = F.trim(text).isin("[", "]")
     bracket = F.when(is_bracket, "is a bracket of a JSON array: set `format: json_array`")
-    return F.coalesce(bracket, name_misfit(corrupt.getField("reason"), corrupt.getField("text")), chosen)
+    fault = F.coalesce(detail, name_misfit(F.col("object_index"), reason, text))
+    named = F.when((reason == UNPARSABLE) & fault.isNotNull(), F.concat_ws(": ", general, fault))
+    return F.coalesce(bracket, named, general)
 
 
 def _quarantine_id(level: str, stage: str, table: str, event_id: Column, line: Column) -> Column:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Row
 
 from headwater.capture.stored_event import StoredEvent
 from headwater.ingest.changes.effects import ChangeEffects
+from headwater.ingest.misfits.finder import MisfitFinder
 from headwater.ingest.planning.decision import Decision
 from headwater.ingest.planning.outcome import ObjectOutcome
 from headwater.ingest.reading.object_reader import Records, scan_records
@@ -24,7 +25,7 @@ class BatchRead:
     """`records` are persisted until `release`; outcomes carry the `object_index` of their records.
 
     `samples` have columns that the table lacks: see `evolution.schema_sample`. `bad` as in `SeenRecords`.
-    `effects` are those of change records.
+    `effects` are those of change records. `misfits` finds what is wrong with bad records.
     """
 
     records: DataFrame | None
@@ -33,6 +34,7 @@ class BatchRead:
     samples: tuple[tuple[StoredEvent, str], ...] = ()
     bad: Sequence[Row] | None = None
     effects: ChangeEffects | None = None
+    misfits: MisfitFinder = MisfitFinder()  # noqa: RUF009 - frozen
 
     def release(self) -> None:
         """Free the records."""
@@ -56,6 +58,7 @@ def read_batch(decisions: Sequence[Decision], read: ReadObjects, find_ingested: 
         tuple(reads.frames),
         tuple(sorted(samples, key=lambda found: found[0].position)),
         reads.bad,
+        misfits=reads.misfits,
     )
 
 
@@ -70,12 +73,14 @@ class _Reads:
         self.frames: list[DataFrame] = []
         self.records: list[DataFrame] = []
         self.bad: list[Row] | None = []
+        self.misfits = MisfitFinder()
 
     def fetch(self, requests: Sequence[ReadRequest]) -> Mapping[int, SeenObject]:
         records = self._read(requests)
         if not records.is_at_hand:
             records.frame.persist(StorageLevel.MEMORY_AND_DISK)
         self.frames.append(records.frame)
+        self.misfits = records.misfits
         seen = scan_records(records)
         can_be_lost = not records.is_at_hand and has_executors(records.frame.sparkSession)
         self.records.append(fail_if_changed(records.frame, seen.objects) if can_be_lost else records.frame)

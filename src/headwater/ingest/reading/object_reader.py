@@ -23,6 +23,8 @@ from headwater.ingest.fetching.object_fetch import FetchPlan, fetch_objects
 from headwater.ingest.fetching.outcome_rows import FetchOutcome
 from headwater.ingest.formats import HEAVY_FORMATS
 from headwater.ingest.formats.markers import MARKER
+from headwater.ingest.formats.record_reasons import UNPARSABLE
+from headwater.ingest.misfits.finder import MisfitFinder
 from headwater.ingest.parsing.record_parser import COLUMN_FORMATS, RecordParser
 from headwater.ingest.planning.batch_tasks import HANDFUL_BYTES, FetchWork, estimate_size
 from headwater.ingest.planning.window import EVERYTHING, Window
@@ -64,6 +66,8 @@ OUTCOME_SCHEMA = StructType(
 MAX_BAD_AT_HAND = 1_000
 """Maximum number of bad records collected in the driver; above it they are only counted."""
 FIRST_CHARS = 200
+_EXPLAINED_CHARS = 4_000
+"""Size of an object's first bad record from which on its field is not named."""
 MAX_BAD_CHARS = 256 * 1024
 """Maximum size of their collected texts; larger ones are null."""
 
@@ -94,11 +98,13 @@ class ReaderConfig:
 class Records:
     """A frame of `ObjectReader`.
 
-    `is_at_hand`: the rows are in this process, so a scan starts no job; persisting them would.
+    `is_at_hand`: the rows are in this process, so a scan starts no job; persisting them would. `misfits`
+    finds what is wrong with records that do not fit.
     """
 
     frame: DataFrame
     is_at_hand: bool = False
+    misfits: MisfitFinder = MisfitFinder()  # noqa: RUF009 - frozen
 
 
 class ObjectReader:
@@ -278,11 +284,11 @@ def scan_records(records: Records) -> SeenRecords:
         reported = records.frame.where(F.col("outcome").isNotNull() | F.col("corrupt").isNotNull())
         rows = reported.select("object_index", "outcome", "corrupt").collect()
         outcomes = [row for row in rows if row["outcome"] is not None]
-        return _count_at_hand(outcomes, [row for row in rows if row["outcome"] is None])
-    return _observe(records.frame)
+        return _count_at_hand(outcomes, [row for row in rows if row["outcome"] is None], records.misfits)
+    return _observe(records.frame, records.misfits)
 
 
-def _observe(frame: DataFrame) -> SeenRecords:
+def _observe(frame: DataFrame, misfits: MisfitFinder) -> SeenRecords:
     corrupt = Observation()
     observed = frame.observe(corrupt, F.count("corrupt").alias("records"))
     outcomes = observed.where(F.col("outcome").isNotNull()).select("object_index", "outcome").collect()
@@ -290,10 +296,10 @@ def _observe(frame: DataFrame) -> SeenRecords:
     few = count <= MAX_BAD_AT_HAND
     found = _select_bad(frame).collect() if count and few else []
     if few and all(row["outcome"]["rows"] is not None for row in outcomes):
-        return _count_at_hand(outcomes, found)
+        return _count_at_hand(outcomes, found, misfits)
     counts = {row["object_index"]: row for row in _count_records(frame)}
     objects = {
-        row["object_index"]: _to_seen(row["outcome"], counts.get(row["object_index"])) for row in outcomes
+        row["object_index"]: _to_seen(row, counts.get(row["object_index"]), misfits) for row in outcomes
     }
     return SeenRecords(objects, found if few else None)
 
@@ -301,28 +307,38 @@ def _observe(frame: DataFrame) -> SeenRecords:
 def _select_bad(frame: DataFrame) -> DataFrame:
     # A bad record may be as large as its object.
     text = F.when(F.length("corrupt.text") <= MAX_BAD_CHARS, F.col("corrupt.text"))
-    corrupt = F.struct(F.col("corrupt.reason").alias("reason"), text.alias("text"))
+    corrupt = F.struct("corrupt.reason", text.alias("text"), "corrupt.detail")
     return frame.where(F.col("corrupt").isNotNull()).select("object_index", corrupt.alias("corrupt"))
 
 
-def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row]) -> SeenRecords:
+def _count_at_hand(outcomes: Sequence[Row], bad: Sequence[Row], misfits: MisfitFinder) -> SeenRecords:
     """Count records if each outcome has their number."""
     counts = Counter(row["object_index"] for row in bad)
     first = {row["object_index"]: row["corrupt"] for row in reversed(bad)}
     objects = {}
     for row in outcomes:
         at, outcome = row["object_index"], _to_fetched(row["outcome"])
-        objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], *_shorten(first.get(at)))
+        described = _describe(at, first.get(at), misfits)
+        objects[at] = SeenObject(outcome, outcome.rows - counts[at], counts[at], *described)
     return SeenRecords(objects, bad if len(bad) <= MAX_BAD_AT_HAND else None)
 
 
-def _shorten(corrupt: Row | None) -> tuple[str, str]:
-    return ("", "") if corrupt is None else ((corrupt["text"] or "")[:FIRST_CHARS], corrupt["reason"])
+def _describe(object_index: int, corrupt: Row | None, misfits: MisfitFinder) -> tuple[str, str, str]:
+    """Return start, reason and fault of an object's first bad record."""
+    if corrupt is None:
+        return ("", "", "")
+    text, reason = corrupt["text"] or "", corrupt["reason"]
+    if reason != UNPARSABLE:
+        return (text[:FIRST_CHARS], reason, "")
+    found = misfits.find(object_index, text) if len(text) < _EXPLAINED_CHARS else None
+    fault = corrupt["detail"] or (found.describe_without_value() if found else "")
+    return (text[:FIRST_CHARS], reason, fault)
 
 
 def _count_records(frame: DataFrame) -> list[Row]:
     is_bad = F.col("corrupt").isNotNull()
-    first = F.struct(F.substring("corrupt.text", 1, FIRST_CHARS).alias("text"), "corrupt.reason")
+    text = F.substring("corrupt.text", 1, _EXPLAINED_CHARS).alias("text")
+    first = F.struct(text, "corrupt.reason", "corrupt.detail")
     return (
         frame.where(F.col("outcome").isNull())
         .groupBy("object_index")
@@ -335,11 +351,12 @@ def _count_records(frame: DataFrame) -> list[Row]:
     )
 
 
-def _to_seen(outcome: Row, counts: Row | None) -> SeenObject:
+def _to_seen(row: Row, counts: Row | None, misfits: MisfitFinder) -> SeenObject:
+    at, outcome = row["object_index"], _to_fetched(row["outcome"])
     if counts is None:
-        return SeenObject(_to_fetched(outcome), 0)
+        return SeenObject(outcome, 0)
     good, bad = counts["all"] - counts["bad"], counts["bad"]
-    return SeenObject(_to_fetched(outcome), good, bad, *_shorten(counts["first"]))
+    return SeenObject(outcome, good, bad, *_describe(at, counts["first"], misfits))
 
 
 def _to_fetched(outcome: Row) -> FetchOutcome:

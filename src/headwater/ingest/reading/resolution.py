@@ -45,7 +45,7 @@ class ReadRequest:
 class SeenObject:
     """The result of reading one object: its outcome, and how many records fit the columns or not.
 
-    Of the first misfit, the start of its text and the reason.
+    Of the first misfit, the start of its text, the reason, and what is wrong with it if that is known.
     """
 
     outcome: FetchOutcome
@@ -53,6 +53,7 @@ class SeenObject:
     bad: int = 0
     first_bad: str = ""
     first_reason: str = ""
+    first_fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
         status = "ingested"
     elif bad:
         status = "quarantined"
-        reason, detail = _explain_misfits(bad, seen.first_reason)
+        reason, detail = _explain_misfits(bad, seen.first_reason, seen.first_fault)
         bad = 0
     else:
         status, reason = "skipped", "no_records"
@@ -263,9 +264,10 @@ def _to_outcome(request: ReadRequest, seen: SeenObject) -> ObjectOutcome:
     )
 
 
-def _explain_misfits(count: int, first: str) -> tuple[str, str]:
+def _explain_misfits(count: int, first: str, fault: str) -> tuple[str, str]:
     """Return reason and detail of an object without any record that fits."""
     if first == ObjectTooLargeError.reason:
         return first, f"none of its {count} records can become a row: larger than `max_record_bytes`"
     why = DETAILS.get(first, DETAILS[UNPARSABLE])
+    why = f"{why}: {fault}" if fault else why
     return UNPARSABLE, f"none of its {count} records can become a row: the first {why}"

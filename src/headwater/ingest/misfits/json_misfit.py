@@ -1,14 +1,19 @@
 """Finds the field of a JSON record that does not fit the columns. Pure."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_LONGEST_VALUE = 40
-_INTEGERS: Mapping[str, int] = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-_FRACTIONS = frozenset({"float", "double"})
+from headwater.ingest.misfits.misfit import (
+    FRACTIONS,
+    INTEGERS,
+    Misfit,
+    is_in_range,
+    is_number_type,
+    shorten,
+    show,
+    to_number,
+)
 
 
 class _Fraction(str):
@@ -17,24 +22,24 @@ class _Fraction(str):
     __slots__ = ()
 
 
-def find_misfit(text: str, schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with the first field that does not fit; empty if that is unknown.
+def find_json_misfit(text: str, schema: Mapping[str, Any]) -> Misfit | None:
+    """Return what is wrong with the first field that does not fit; None if that is unknown.
 
     `schema` is a struct in the JSON form of Spark's types. Only what fits in no case is reported.
     """
     if not text.lstrip().startswith("{"):
-        return ""
+        return None
     try:
         record = json.loads(text, parse_float=_Fraction, parse_constant=_Fraction)
     except json.JSONDecodeError as error:
         is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        return "its JSON ends too early" if is_cut else ""
+        return Misfit("its JSON ends too early") if is_cut else None
     except (ValueError, RecursionError):
-        return ""
-    return next(_iter_misfits(record, schema, ""), "")
+        return None
+    return next(_iter_misfits(record, schema, ""), None)
 
 
-def _iter_misfits(value: Any, kind: Any, place: str) -> Iterator[str]:
+def _iter_misfits(value: Any, kind: Any, place: str) -> Iterator[Misfit]:
     if value is None:
         return
     name = kind["type"] if isinstance(kind, Mapping) else str(kind)
@@ -42,25 +47,25 @@ def _iter_misfits(value: Any, kind: Any, place: str) -> Iterator[str]:
         yield from _iter_struct(value, kind, place)
     elif name == "array":
         if not isinstance(value, list):
-            yield f"{place} is {_show(value)}, and its column is an array"
+            yield Misfit("and its column is an array", place, _show(value))
             return
         for at, one in enumerate(value):
             yield from _iter_misfits(one, kind["elementType"], f"{place}[{at}]")
     elif name == "map":
         if not isinstance(value, dict):
-            yield f"{place} is {_show(value)}, and its column is a map"
+            yield Misfit("and its column is a map", place, _show(value))
             return
         for key, one in value.items():
             yield from _iter_misfits(one, kind["valueType"], f"{place}[{key!r}]")
     elif fault := _find_fault(value, name):
-        yield f"{place} is {_show(value)}, {fault}"
+        yield Misfit(fault, place, _show(value))
 
 
-def _iter_struct(value: Any, kind: Mapping[str, Any], place: str) -> Iterator[str]:
+def _iter_struct(value: Any, kind: Mapping[str, Any], place: str) -> Iterator[Misfit]:
     if not isinstance(value, dict):
         # A blob is a struct, and a text in records.
         if not isinstance(value, str):
-            yield f"{place} is {_show(value)}, and its column is a struct"
+            yield Misfit("and its column is a struct", place, _show(value))
         return
     found = {name.lower(): (name, one) for name, one in value.items()}
     for field in kind["fields"]:
@@ -75,44 +80,23 @@ def _find_fault(value: Any, name: str) -> str:
         return "" if name == "string" else f"and its column is {name}"
     if name == "boolean":
         return "" if isinstance(value, bool) else "and its column is boolean"
-    if name in _INTEGERS or name in _FRACTIONS or name.startswith("decimal("):
+    if is_number_type(name):
         return _find_number_fault(value, name)
     return ""
 
 
 def _find_number_fault(value: Any, name: str) -> str:
-    number = _to_number(value)
+    number = to_number(value)
     is_quoted = isinstance(value, str) and not isinstance(value, _Fraction)
     # Spark reads numbers in quotation marks into decimals only, and NaN into the others as well.
     if number is None or (is_quoted and not name.startswith("decimal(") and number.is_finite()):
         return f"and its column has numbers ({name})"
     if not number.is_finite():
-        return "" if name in _FRACTIONS else f"and its column has numbers ({name})"
-    if name in _INTEGERS and number != number.to_integral_value():
+        return "" if name in FRACTIONS else f"and its column has numbers ({name})"
+    if name in INTEGERS and number != number.to_integral_value():
         return f"and its column has whole numbers ({name})"
-    return "" if _is_in_range(number, name) else f"which is out of the range of {name}"
-
-
-def _is_in_range(number: Decimal, name: str) -> bool:
-    if name in _INTEGERS:
-        limit = 1 << (_INTEGERS[name] - 1)
-        return -limit <= number < limit
-    if name in _FRACTIONS:
-        return not math.isinf(number)
-    precision, scale = map(int, name[8:-1].split(","))
-    return abs(number) < Decimal(10) ** (precision - scale)
-
-
-def _to_number(value: Any) -> Decimal | None:
-    """Return the number; None for other values, and for a text that is no number."""
-    if isinstance(value, bool):
-        return None
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        return None
+    return "" if is_in_range(number, name) else f"which is out of the range of {name}"
 
 
 def _show(value: Any) -> str:
-    text = str(value) if isinstance(value, _Fraction) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+    return shorten(str(value)) if isinstance(value, _Fraction) else show(value)

@@ -12,7 +12,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headwater.ingest.hints.misfit import find_misfit
+from headwater.ingest.misfits.json_misfit import find_json_misfit
 
 SCHEMA = (
     StructType()
@@ -58,7 +58,15 @@ SCHEMA = (
     ],
 )
 def test_the_first_field_that_fits_in_no_case_is_named(text: str, misfit: str) -> None:
-    assert find_misfit(text, SCHEMA.jsonValue()) == misfit
+    found = find_json_misfit(text, SCHEMA.jsonValue())
+    assert found is not None
+    assert found.describe() == misfit
+
+
+def test_a_text_that_outlives_the_record_names_no_value() -> None:
+    found = find_json_misfit('{"id": "a secret"}', SCHEMA.jsonValue())
+    assert found is not None
+    assert found.describe_without_value() == "id has another value, and its column has numbers (long)"
 
 
 @pytest.mark.parametrize(
@@ -78,4 +86,4 @@ def test_the_first_field_that_fits_in_no_case_is_named(text: str, misfit: str) -
     ],
 )
 def test_what_may_fit_or_is_no_json_is_not_explained(text: str) -> None:
-    assert find_misfit(text, SCHEMA.jsonValue()) == ""
+    assert find_json_misfit(text, SCHEMA.jsonValue()) is None
