@@ -74,4 +74,4 @@ def _find_invalid(file: SampledFile) -> int:
 
 
 def _has_letters(file: SampledFile) -> bool:
-    return not file.data.isascii()
+    return not file.data.isascii() and not file.data.startswith(_MARKS)

@@ -157,7 +157,7 @@ def _read_columns(files: Sequence[SampledFile], findings: Findings) -> list[Samp
             table = reader.read_table(source, ReaderOptions({}), 1 << 30)
             to_spark_schema(table.schema)
         except (ObjectError, pa.ArrowException) as error:
-            findings.check("path", f"{file.listed.key} was not readable: {error}.")
+            findings.check("path", f"{file.listed.key} was not readable: {str(error).rstrip('.')}.")
             continue
         part = table.slice(0, MOST_ROWS)
         columns: dict[str, Sequence[Any]] = {

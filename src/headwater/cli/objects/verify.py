@@ -150,7 +150,13 @@ def render_report(report: "VerifyReport", *, repair: bool, names_bucket: bool = 
 
 def _render_ends(report: "VerifyReport", *, repair: bool) -> None:
     when = report.watermark.strftime("%Y-%m-%d %H:%M:%SZ")
-    render_text(f"\nAll changes up to {when} are in the tables or accounted for.")
+    render_text(f"\nAll changes before {when} are in the tables or accounted for.")
+    late = [name for name, table in report.tables.items() if table.counts.pending]
+    if late:
+        render_text(
+            f"Pending in {', '.join(late)}: captured later, or not ingested because the table fails. "
+            "Ingest them, or see the reason: headwater run --once"
+        )
     if any(table.problems for table in report.tables.values()) and not repair:
         render_text("Ingest missing objects: headwater verify --repair")
     if any(table.outside.rows for table in report.tables.values()):

@@ -25,7 +25,7 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 def decode_text(uri: str, data: bytes, options: ReaderOptions) -> str:
-    """Decode an object without byte order mark, in the encoding of option `encoding` (UTF-8).
+    """Decode an object without its byte order mark, which outranks option `encoding` (UTF-8).
 
     `UNDECODED` replaces each piece that cannot be decoded: see `mark_undecodable`. Raises
     ObjectUnreadableError for bytes that are not text at all.
@@ -69,9 +69,10 @@ def _find_encoding(data: bytes, named: str) -> tuple[str, int]:
             f"reader option encoding is {named!r}, which is not a known encoding",
             hint="set it to UTF-8 or ISO-8859-1, for instance",
         ) from error
-    for mark, marked_encoding in _BYTE_ORDER_MARKS:
-        if data.startswith(mark) and (not named or marked_encoding.startswith(encoding)):
-            return marked_encoding, len(mark)
+    marks = [(mark, marked) for mark, marked in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    # A mark shows the file's own encoding, whatever those of others. UTF-32's may be UTF-16's and a zero.
+    for mark, marked in sorted(marks, key=lambda found: not (named and found[1].startswith(encoding))):
+        return marked, len(mark)
     # Without a mark, Java reads both as big-endian, Python in the machine's order.
     return (f"{encoding}-be" if encoding in ("utf-16", "utf-32") else encoding), 0
 

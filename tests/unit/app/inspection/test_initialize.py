@@ -169,6 +169,15 @@ def test_csv_is_described_by_its_own_options(tmp_path: Path, case: str) -> None:
     assert {key for key in marked if key.startswith("options")} == uncertain
 
 
+def test_files_with_a_byte_order_mark_can_have_another_encoding(tmp_path: Path) -> None:
+    marked, other = "\ufeffid;name\n1;Jürg\n", "id;name\n2;Jörg\n".encode("latin-1")
+    scaffold, tables = init(tmp_path, {"t/a.csv": marked, "t/b.csv": other})
+    assert tables["t"].options["encoding"] == "windows-1252"
+    assert "Other files" not in scaffold.checks["tables.t.options.encoding"]
+    scaffold, _ = init(tmp_path / "unmarked", {"t/a.csv": marked[1:], "t/b.csv": other})
+    assert "Other files are UTF-8" in scaffold.checks["tables.t.options.encoding"]
+
+
 def test_records_with_other_numbers_of_fields_are_counted(tmp_path: Path) -> None:
     rows = "id,name\n" + "".join(f"{number},a\n" for number in range(98)) + "99,a,b\n"
     scaffold, _ = init(tmp_path, {"t/a.csv": rows})

@@ -59,3 +59,16 @@ def test_rows_of_another_source_are_reported_and_make_a_table_incomplete(
     shown = capsys.readouterr().out
     assert "orders: 1,500 rows of 2 objects outside the source, such as /old/a.json" in shown
     assert "set source.moved_from" in shown
+
+
+def test_a_table_with_pending_objects_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    report = build_report(None)
+    render_report(report, repair=False)
+    assert "Pending" not in capsys.readouterr().out
+    late = TableReport(watermark=NOW)
+    late.counts.add(Finding("pending", "b.json", "its event is not processed yet"))
+    report.tables["items"] = late
+    render_report(report, repair=False)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "All changes before 2026-06-01 00:00:00Z are in the tables or accounted for." in shown
+    assert "Pending in items: captured later, or not ingested because the table fails." in shown

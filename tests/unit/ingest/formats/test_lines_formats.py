@@ -143,6 +143,15 @@ class TestEncoding:
     def test_unmarked_utf16_is_big_endian_as_in_java(self) -> None:
         assert read("text", "ab".encode("utf-16-be"), {"encoding": "UTF-16"}).texts == ["ab"]
 
+    @pytest.mark.parametrize("own", ["utf-8-sig", "utf-16", "utf-32"])
+    @pytest.mark.parametrize("encoding", ["windows-1252", "UTF-8", "ISO-8859-1"])
+    def test_a_byte_order_mark_outranks_the_encoding_option(self, own: str, encoding: str) -> None:
+        assert read("csv", "ü,é\n".encode(own), {"encoding": encoding}).texts == ["ü,é"]
+
+    def test_a_mark_of_two_encodings_is_that_of_the_option(self) -> None:
+        marked = codecs.BOM_UTF16_LE + "\0a long text".encode("utf-16-le")
+        assert read("text", marked, {"encoding": "UTF-16LE"}).texts == ["\0a long text"]
+
     @pytest.mark.parametrize("name", ["json", "csv", "text"])
     def test_a_record_with_undecodable_bytes_is_marked(self, name: str) -> None:
         text = b"'M\xfcller and more'\n17"
