@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.objects.clean_source import describe_clean
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 from headwater.cli.signals import stop_on_signals
 from headwater.cli.sources import choose_form
+from headwater.cli.table_names import TablesOption
 
 if TYPE_CHECKING:
     from headwater.app.components import RunReport, TableTotals
@@ -43,15 +43,7 @@ def register(app: typer.Typer) -> None:
 def run(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Ingest all pending objects, then exit.")] = False,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            autocompletion=complete_table,
-            help="Restrict to this table. Repeatable.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     only: Annotated[
         list[RoleName] | None,
         typer.Option(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.table_names import TablesOption
 
 if TYPE_CHECKING:
     from headwater.app.status import QueueStatus, SourceStatus, Status, TableStatus, WriterStatus
@@ -25,15 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def status(
     ctx: typer.Context,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            autocompletion=complete_table,
-            help="Restrict to this table. Repeatable.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     watch: Annotated[bool, typer.Option("--watch", help="Refresh every two seconds.")] = False,
     as_json: JsonFlag = False,
 ) -> None:

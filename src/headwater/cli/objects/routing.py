@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.app.since import parse_since
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.table_names import TableOption
 
 if TYPE_CHECKING:
     from headwater.app.objects.routing import Routing, RoutingReport
@@ -47,9 +47,7 @@ def routing(
 
 def replay(
     ctx: typer.Context,
-    table: Annotated[
-        str, typer.Option("--table", metavar="NAME", autocompletion=complete_table, help="Name of the table.")
-    ],
+    table: TableOption,
     since: Annotated[
         str, typer.Option("--since", help="A time (2026-01-31T12:00) or an age (90m, 7d) of the events.")
     ],
@@ -77,9 +75,7 @@ def skip_to(
         str,
         typer.Argument(metavar="INSTANT", help="latest, a time (2026-01-31T12:00) or an age (90m, 7d)."),
     ],
-    table: Annotated[
-        str, typer.Option("--table", metavar="NAME", autocompletion=complete_table, help="Name of the table.")
-    ],
+    table: TableOption,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the objects without moving the checkpoint.")
     ] = False,

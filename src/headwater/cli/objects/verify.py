@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag, open_app
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.table_names import TablesOption
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,15 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     ctx: typer.Context,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            autocompletion=complete_table,
-            help="Restrict to this table. Repeatable.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     repair: Annotated[
         bool,
         typer.Option(

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_json, render_table, render_text
+from headwater.cli.table_names import TableArgument
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def schema(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", autocompletion=complete_table, help="Name of the table.")
-    ],
+    name: TableArgument,
     objects: Annotated[
         list[str] | None, typer.Argument(metavar="[OBJECT]...", help="Keys or files for --preview.")
     ] = None,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import render_error, render_json, render_table, render_text
 from headwater.cli.signals import stop_on_signals
+from headwater.cli.table_names import TablesOption
 
 if TYPE_CHECKING:
     from headwater.app.services.worker import PassReport
@@ -32,15 +32,7 @@ def describe() -> None:
 def run(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Run the services that are due, then exit.")] = False,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            autocompletion=complete_table,
-            help="Restrict to this table. Repeatable.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compact, cluster, clean and archive the tables with `services: semi_async` or `async` during a `run`.

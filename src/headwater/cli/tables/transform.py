@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.completion import complete_table
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.rendering import format_json, render_json, render_table, render_text
+from headwater.cli.table_names import TableArgument
 
 if TYPE_CHECKING:
     from headwater.app.processing import TransformReport
@@ -20,9 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def transform(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", autocompletion=complete_table, help="Name of the table.")
-    ],
+    name: TableArgument,
     sample: Annotated[
         str | None,
         typer.Option(

@@ -19,6 +19,7 @@ def test_types_are_those_that_spark_infers_from_the_same_lines(
 ) -> None:
     texts = spark.sparkContext.parallelize(lines, 1)
     reader = spark.read.option("inferSchema", "true").option("escape", '"')
+    # PySpark declares paths only, and reads RDDs of lines, too.
     expected = reader.json(texts) if file_format == "json" else reader.csv(texts)  # type: ignore[arg-type]
     names = tuple(f"_c{index}" for index in range(4)) if file_format == "csv" else None
     found = infer_from_lines(spark, file_format, names, lines, {})
