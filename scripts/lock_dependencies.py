@@ -37,7 +37,7 @@ EXTRAS = (
         "datahub",
         "hive",
     ),
-    *("hiveserver2", "plot", "tracing"),
+    *("hiveserver2", "iceberg", "plot", "tracing"),
 )
 
 # File -> what `uv pip compile` is given. Later files take the versions of earlier ones.
