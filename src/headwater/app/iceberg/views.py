@@ -14,7 +14,7 @@ from headwater.app.iceberg.status import (
     write_failure,
 )
 from headwater.config.settings import Settings
-from headwater.errors import HeadwaterError, LakeError, TableNotFoundError
+from headwater.errors import HeadwaterError, IcebergViewError, LakeError, TableNotFoundError
 from headwater.lake.inspection.timeline import TableTimeline
 from headwater.lake.layout import find_address
 from headwater.lake.timeline.instants import Instant
@@ -55,6 +55,12 @@ class IcebergViews:
         except HeadwaterError as error:
             self._note_failure(name, error)
             raise
+        # A defect here, or in pyiceberg, must not fail a run whose rows are committed.
+        except Exception as error:
+            log.exception("Iceberg view not updated by an unexpected error", table=name)
+            explained = _explain_defect(error)
+            self._note_failure(name, explained)
+            raise explained from error
         self._note_success(name, done)
         return done
 
@@ -91,10 +97,12 @@ class IcebergViews:
         # The package is an extra, which only tables with a view need.
         from headwater.lake.iceberg_view.view import IcebergView
 
+        address = find_address(self._settings, name)
         if name not in self._views:
-            address, store = find_address(self._settings, name), open_store(self._settings, name)
-            self._views[name] = IcebergView(address, store)
-        return self._views[name]
+            self._views[name] = IcebergView(address, open_store(self._settings, name))
+        view = self._views[name]
+        view.address = address
+        return view
 
     def _is_current(self, name: str) -> bool:
         seen = self._seen.get(name)
@@ -151,6 +159,13 @@ class IcebergViews:
             except LakeError:
                 self._failures[name] = None
         return self._failures[name]
+
+
+def _explain_defect(error: Exception) -> IcebergViewError:
+    text = str(error).partition("\n")[0][:300]
+    return IcebergViewError(
+        f"unexpected {type(error).__name__}: {text}", hint="report it with the traceback in the log"
+    )
 
 
 def update_views(settings: Settings, only: Iterable[str] | None = None) -> None:

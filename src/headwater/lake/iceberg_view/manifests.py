@@ -36,10 +36,8 @@ class Manifests:
         self._folder = folder
         self._named: dict[str, tuple[str, ...]] = {}
 
-    def list_manifests(self, snapshot: Snapshot | None) -> list[ManifestFile]:
-        """Return the manifests of a snapshot."""
-        if snapshot is None:
-            return []
+    def list_manifests(self, snapshot: Snapshot) -> list[ManifestFile]:
+        """Return the manifests of a snapshot. Raises `FileNotFoundError`, as all that read."""
         return list(read_manifest_list(self._io.new_input(snapshot.manifest_list)))
 
     def list_files(self, manifests: Sequence[ManifestFile]) -> dict[str, tuple[str, ...]]:

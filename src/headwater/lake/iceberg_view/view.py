@@ -57,15 +57,15 @@ class ViewUpdate:
 
 
 class IcebergView:
-    """The view of a table at an address, with its metadata below the folder of `store`. Not thread-safe.
+    """The view of a table, with its metadata below the folder of `store`. Not thread-safe.
 
-    Only one process may update a view at a time.
+    Of several processes that update a view at the same time, the last one decides what it shows. `address`
+    has a snapshot of the lake's credentials: replace it before they expire.
     """
 
     def __init__(self, address: TableAddress, store: FileStore) -> None:
-        self._address = address
+        self.address = address
         self._store = store
-        self._location = to_uri(address.path).rstrip("/")
         self._manifests = Manifests(StoreIO(store), f"{store.url}/{METADATA_FOLDER}")
         self._versions = ViewVersions(store)
 
@@ -99,6 +99,10 @@ class IcebergView:
         """Delete the metadata of the view; the next update creates it."""
         self._versions.remove()
 
+    @property
+    def _location(self) -> str:
+        return to_uri(self.address.path).rstrip("/")
+
     def find_shown(self) -> ViewVersion | None:
         """Return the newest version of the view; None without one."""
         return self._versions.find_newest()
@@ -106,19 +110,19 @@ class IcebergView:
     def _read_slices(self) -> tuple[TableTimeline, list[FileSlice]]:
         """Return a timeline and the slices at that time."""
         for _ in range(_TRIES):
-            timeline = TableTimeline(self._address)
+            timeline = TableTimeline(self.address)
             slices, _, problems = read_slices(timeline)
             if problems:
                 raise LakeError(
-                    f"{self._address.path}: cannot determine the files of the newest state: {problems[0]}",
+                    f"{self.address.path}: cannot determine the files of the newest state: {problems[0]}",
                     hint="`headwater table NAME files` lists all problems",
                 )
             # A clean that began since the timeline was read may have removed files of the state before the
             # listing reached them: the view would lack their rows.
-            if _list_removals(TableTimeline(self._address)) == _list_removals(timeline):
+            if _list_removals(TableTimeline(self.address)) == _list_removals(timeline):
                 return timeline, slices
         raise LakeError(
-            f"{self._address.path}: files were removed during each of {_TRIES} listings",
+            f"{self.address.path}: files were removed during each of {_TRIES} listings",
             hint="the next update tries again",
         )
 
@@ -126,40 +130,48 @@ class IcebergView:
         if state is not None:
             return state
         raise IcebergViewError(
-            f"{self._address.path}: rows of each state are in log files, which Iceberg cannot read",
-            hint=f"`headwater table {self._address.name} compact` merges them into base files",
+            f"{self.address.path}: rows of each state are in log files, which Iceberg cannot read",
+            hint=f"`headwater table {self.address.name} compact` merges them into base files",
         )
 
     def _check_complete(self, shown: ViewVersion, slices: Sequence[FileSlice]) -> None:
         """Raise `IcebergViewError` if a query of the view would fail."""
         stored = {f"{self._location}/{one.base_file.path}" for one in slices if one.base_file}
-        missing = self._list_named(shown) - stored
-        if missing:
+        loaded = self._load_named(shown)
+        if loaded is None or loaded[1] - stored:
             raise self._build_incomplete()
 
     def _build_incomplete(self) -> IcebergViewError:
         return IcebergViewError(
-            f"{self._address.path}: files of the commit that the Iceberg view shows were removed, and newer "
+            f"{self.address.path}: files of the commit that the Iceberg view shows were removed, and newer "
             "rows are in log files",
-            hint=f"`headwater table {self._address.name} compact` merges them into base files",
+            hint=f"`headwater table {self.address.name} compact` merges them into base files",
         )
 
-    def _list_named(self, shown: ViewVersion) -> set[str]:
-        named = self._manifests.list_files(self._manifests.list_manifests(shown.snapshot))
-        return {file for files in named.values() for file in files}
+    def _load_named(self, shown: ViewVersion | None) -> tuple[list[ManifestFile], set[str]] | None:
+        """Return the manifests of a version, and the addresses of the data files that they name; None if they
+        do not exist."""
+        if shown is None:
+            return None
+        try:
+            manifests = self._manifests.list_manifests(shown.snapshot)
+            named = self._manifests.list_files(manifests)
+        except FileNotFoundError:
+            return None
+        return manifests, {file for files in named.values() for file in files}
 
     def _write(self, timeline: TableTimeline, state: TableState, shown: ViewVersion | None) -> ViewUpdate:
         """Write a version that shows the state, unless the view does."""
         newest = timeline.completed_writes[-1].completed
         # In a copy of a lake, the addresses in the metadata are those of the original.
         is_moved = shown is not None and shown.metadata.location != self._store.url
-        before = None if is_moved or shown is None else shown.metadata
+        loaded = None if is_moved else self._load_named(shown)
+        before = None if loaded is None or shown is None else shown.metadata
         schema = _build_next_schema(timeline, before)
         if before is not None and not is_evolution(before.schema(), schema):
             # No reader could read the files of both: all are checked for the new columns.
             before, schema = None, _build_next_schema(timeline, None)
-        manifests = self._manifests.list_manifests(shown.snapshot) if before and shown else []
-        named = {file for files in self._manifests.list_files(manifests).values() for file in files}
+        manifests, named = loaded if before and loaded else ([], set())
         live = {f"{self._location}/{file.path}": file for file in state.files}
         new = [file for address, file in live.items() if address not in named]
         is_same = shown is not None and before is not None and shown.completed == state.completed

@@ -81,6 +81,18 @@ def test_table_without_news_is_not_written_again_unless_the_view_was_replaced(se
     assert (find_folder(settings, "archived") / "metadata/version-hint.text").exists()
 
 
+def test_defect_is_a_failure_of_the_view_only(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("of a library")
+
+    monkeypatch.setattr("headwater.lake.iceberg_view.view.build_schema", fail)
+    views = IcebergViews(settings, lambda: NOW, only=["archived"])
+    loop = IcebergLoop(views, lambda: True)
+    assert not loop.run_pass(threading.Event())
+    assert loop.defect is None
+    assert "unexpected KeyError" in read_status(settings, "archived").error
+
+
 def test_success_after_a_failure_is_recorded(settings: Settings) -> None:
     metadata = find_folder(settings, "archived") / "metadata"
     metadata.parent.mkdir(parents=True)

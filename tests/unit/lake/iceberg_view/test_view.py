@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyiceberg
 import pytest
 from pyarrow import parquet
 from pyiceberg.table import StaticTable
@@ -192,6 +194,24 @@ def test_previous_versions_stay_for_a_while_unless_they_must_not(tmp_path: Path)
     assert lake.read_view() == lake.read_table()
     lake.view.remove()
     assert lake.list_metadata() == set()
+
+
+def test_view_without_its_manifests_is_written_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, "orders_cow")
+    lake.view.update()
+    before = lake.read_view()
+    for path in (Path(lake.address) / "metadata").glob("*.avro"):
+        path.unlink()
+    done = lake.open().update()
+    assert done is not None
+    assert done.is_changed
+    assert lake.read_view() == before
+
+
+def test_compatibility_page_names_the_readers_that_are_run() -> None:
+    page = (Path(__file__).parents[4] / "docs/reference/compatibility.md").read_text("utf-8")
+    for name, version in (("pyiceberg", pyiceberg.__version__), ("DuckDB", duckdb.__version__)):
+        assert f"| {name} {version.rpartition('.')[0]}" in page
 
 
 def test_table_without_partition_columns_in_its_files_is_refused(tmp_path: Path) -> None:
