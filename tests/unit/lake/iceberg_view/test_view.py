@@ -1,6 +1,7 @@
 """A view of the fixture tables, read by pyiceberg and DuckDB: the rows of hudi-rs, whatever happened."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,24 @@ def test_compatibility_page_names_the_readers_that_are_run() -> None:
     page = (Path(__file__).parents[4] / "docs/reference/compatibility.md").read_text("utf-8")
     for name, version in (("pyiceberg", pyiceberg.__version__), ("DuckDB", duckdb.__version__)):
         assert f"| {name} {version.rpartition('.')[0]}" in page
+
+
+def test_examples_of_the_page_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[4] / "docs/how-to/iceberg-views.md").read_text("utf-8")
+    lake = Lake(tmp_path, "orders_cow")
+    lake.view.update()
+
+    def find_block(language: str) -> str:
+        found = re.search(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        assert found is not None
+        address = "s3://acme-lake/bronze/_headwater/iceberg/orders"
+        assert address in found[1]
+        return found[1].replace(address, lake.address).replace("amount > 20", "price > 1")
+
+    exec(compile(find_block("python"), "iceberg-views.md", "exec"), {})
+    assert "order_id" in capsys.readouterr().out
+    select = find_block("sql").removeprefix("SELECT ").partition(" FROM ")[0]
+    assert read_by_duckdb(lake.address, f"{select} as n") == [{"n": len(lake.read_table())}]
 
 
 def test_table_without_partition_columns_in_its_files_is_refused(tmp_path: Path) -> None:
