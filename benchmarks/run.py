@@ -47,6 +47,7 @@ BENCHMARKS = (
     "deduplication",
     "many_commits",
     "archived_commits",
+    "iceberg_view",
     "commit_floor",
     "incremental_read",
     "joined_tables",

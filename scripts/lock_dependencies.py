@@ -37,7 +37,7 @@ EXTRAS = (
         "datahub",
         "hive",
     ),
-    *("hiveserver2", "plot", "tracing", "mcp"),
+    *("hiveserver2", "iceberg", "plot", "tracing", "mcp"),
 )
 
 # File -> what `uv pip compile` is given. Later files take the versions of earlier ones.

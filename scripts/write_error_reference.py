@@ -44,6 +44,7 @@ FIXES: Mapping[str, str] = MappingProxyType(
         "TableDamagedError": "Run `headwater table NAME check`, then restore the files or the table.",
         "TableMismatchError": "Restore the previous settings, or give the table another name.",
         "TableUnsupportedError": "Use the command with Spark, as the hint says.",
+        "IcebergViewError": "Follow the hint; the view is retried after each commit.",
         "RunFailedError": "Read `failures`: the last error of each part.",
         "CatalogError": "Correct the catalog or its permissions, then `headwater table NAME sync`.",
         "CatalogConflictError": "Rename one of the two tables, or remove the other one from the catalog.",

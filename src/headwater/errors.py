@@ -14,7 +14,8 @@ HeadwaterError                exit code 1
 │   ├── WriteConflictError    1  (retryable) another writer changed the same files concurrently
 │   ├── TableDamagedError     1  files of the table differ from what its commits wrote
 │   ├── TableMismatchError    1  the table at the path is not the configured one
-│   └── TableUnsupportedError 1  only Spark can read it
+│   ├── TableUnsupportedError 1  only Spark can read it
+│   └── IcebergViewError      1  the Iceberg view of a table cannot show its newest commit
 ├── RunFailedError            1  tables or components of a run failed; raised by the Python API
 ├── CatalogError              1  a catalog rejects a request
 │   ├── CatalogConflictError  1  the name belongs to another table there
@@ -149,6 +150,10 @@ class TableMismatchError(LakeError):
 
 class TableUnsupportedError(LakeError):
     """The reader without a JVM cannot read this table or location; Spark can."""
+
+
+class IcebergViewError(LakeError):
+    """The Iceberg view of a table cannot show its newest commit. Rows of the table are never affected."""
 
 
 class RunFailedError(HeadwaterError):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 
 from headwater.app.application import App
+from headwater.app.iceberg import update_views
 from headwater.app.lake_identity import ensure_usable_lake
 from headwater.app.preflight import check_before_run
 from headwater.app.services.writer_lease import hold_for_command, hold_for_service
@@ -32,6 +33,8 @@ def prepare_app(app: App, *, checked: bool = True, writing: str = "", is_owner: 
         if lease is not None:
             lease.add_process(app.find_jvm_process())
         yield app
+        if writing:
+            update_views(settings)
 
 
 @contextmanager
@@ -66,3 +69,5 @@ def open_service_table(
             _ = app.spark
             lease.add_process(app.find_jvm_process())
         yield ServiceTable.of(app.spark, address, config) if config else ServiceTable(app.spark, address)
+        if is_writing:
+            update_views(settings, [name])

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
 
 from headwater.app.catalogs.check import iter_catalog_findings
+from headwater.app.iceberg.check import iter_iceberg_findings
 from headwater.app.lake_check import check_lake, check_spark
 from headwater.app.machine.check import check_machine
 from headwater.app.other_buckets import iter_other_buckets
@@ -40,6 +42,7 @@ def diagnose(
         *check_lock(settings, environ),
         *iter_schema_findings(settings),
         *iter_catalog_findings(settings),
+        *iter_iceberg_findings(settings, datetime.now(timezone.utc)),
         # Each request to a lake that does not answer takes long.
         *(check_versions(settings) if is_healthy(lake) else []),
         *(iter_other_buckets(settings) if is_healthy(lake) else []),

@@ -23,6 +23,9 @@ def read_pipeline_state(settings: Settings) -> Mapping[str, Any]:
     for table in state["tables"].values():
         # Hidden for the reason below.
         table["failure"] = "its batches are failing" if table["failure"] else ""
+        if view := table["iceberg"]:
+            failure = "updates of the Iceberg view are failing" if view["error"] else ""
+            table["iceberg"] = {**view, "address": "", "metadata": "", "error": failure, "hint": ""}
     for note in state["catalogs"]:
         # Hidden for the reason below.
         note["error"], note["hint"] = "catalog sync failed" if note["error"] else "", ""

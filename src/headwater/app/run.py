@@ -17,6 +17,7 @@ from headwater.app.catalogs import CatalogLoop, CatalogSync
 from headwater.app.cleaning import CleanLoop, CleanSource
 from headwater.app.components import BatchNote, Component, Elected, RunReport, TableTotals
 from headwater.app.garbage import exempt_existing_objects
+from headwater.app.iceberg import IcebergLoop, IcebergViews
 from headwater.app.lake_identity import check_usable_lake
 from headwater.app.lineage.loop import LineageLoop
 from headwater.app.metrics import GaugeLoop, record_batch, record_part
@@ -410,6 +411,10 @@ def build_components(
     if settings.catalogs and roles.has("tables"):
         sync = CatalogSync(settings, read_clock, metrics)
         built.append(CatalogLoop(settings, sync, app.is_session_alive, roles.tables))
+    if roles.has("tables"):
+        views = IcebergViews(settings, read_clock, metrics, roles.tables)
+        if views.tables:
+            built.append(IcebergLoop(views, app.is_session_alive))
     if roles.has("services"):
         built.append(ServicesLoop(app, roles.tables))
     return built

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
+from headwater.app.iceberg.status import IcebergStatus, read_status
 from headwater.app.lineage.following import Following, InputLag, open_commits, read_following
 from headwater.app.scope import build_scope, build_sets, group_by_queue, label_source
 from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
@@ -82,7 +83,8 @@ class TableStatus:
     it is `VERSION@TABLE`. `lag_commits` counts the later ones of all sources, which `inputs` lists. `failure`
     is the current batch error in an active run. `skipped` are events before the checkpoint; the pipeline from
     which the table was adopted has
-    processed those committed up to `adopted_until`. `sets` is None for a table without sets of files.
+    processed those committed up to `adopted_until`. `sets` is None for a table without sets of files,
+    `iceberg` for one without an Iceberg view.
     """
 
     rows: int
@@ -98,6 +100,7 @@ class TableStatus:
     skipped: tuple[SkippedEvents, ...] = ()
     adopted_until: datetime | None = None
     inputs: tuple[InputLag, ...] = ()
+    iceberg: IcebergStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,9 @@ class StatusReader:
             events=self._read_events(events) if has_events else EventsStatus(0, 0, None),
             tables={
                 name: replace(
-                    self._read_table(name, events if has_events else None), failure=failures.get(name, "")
+                    self._read_table(name, events if has_events else None),
+                    failure=failures.get(name, ""),
+                    iceberg=self.read_iceberg(name),
                 )
                 for name in only or self._settings.tables
             },
@@ -269,6 +274,14 @@ class StatusReader:
             names.show(progress.applied) if progress.applied else "",
             {names.show(name): why for name, why in progress.open.items()},
         )
+
+    def read_iceberg(self, name: str) -> IcebergStatus | None:
+        """Return the state of a table's Iceberg view; None for a table without one."""
+        if name not in self._settings.tables or not self._settings.tables[name].iceberg:
+            return None
+        reader = SnapshotReader(table_path(self._settings.lake, name), self._options)
+        commits = reader.commit_names if reader.exists() else []
+        return read_status(self._settings, name, commits, self._now)
 
     def _measure(self, scope: Scope, progress: Progress, events: SnapshotReader | None) -> TableLag:
         if events is None:

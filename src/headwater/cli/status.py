@@ -11,6 +11,7 @@ from headwater.cli.rendering import render_json, render_table, render_text
 from headwater.cli.table_names import TablesOption
 
 if TYPE_CHECKING:
+    from headwater.app.iceberg import IcebergStatus
     from headwater.app.status import QueueStatus, SourceStatus, Status, TableStatus, WriterStatus
     from headwater.config.settings import Settings
     from headwater.observability.part_state import PartState
@@ -66,6 +67,8 @@ def render_status(found: "Status") -> None:
         )
         render_text(f"catalog     {note.catalog}: {note.table}: {state}")
     for name, table in found.tables.items():
+        if table.iceberg is not None:
+            render_text(f"iceberg     {name}: {_describe_iceberg(table.iceberg)}")
         if table.sets is not None:
             render_text(f"sets        {name}: {table.sets.applied or 'none'} is in the table")
             for folder, why in table.sets.open.items():
@@ -116,6 +119,14 @@ def render_writer(writer: "WriterStatus") -> None:
     for name, state in writer.parts.items():
         if state.health != "ok":
             render_text(f"{state.status:<11} {name}: {_describe_state(state)}")
+
+
+def _describe_iceberg(view: "IcebergStatus") -> str:
+    shown = f"shows the commit of {_format_time(view.shown)}" if view.shown else "no view yet"
+    lag = f", {view.lag_commits:,} commits behind" if view.lag_commits else ""
+    since = f" since {view.failing_since}" if view.failing_since else ""
+    error = f"; failing{since}: {view.error}" if view.error else ""
+    return f"{shown}{lag}{error}"
 
 
 def _describe_state(state: "PartState") -> str:

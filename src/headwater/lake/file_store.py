@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from headwater.config.azure_account import AZURE_SCHEMES
@@ -16,7 +17,7 @@ from headwater.lake.table_files import StoredFile, open_file_system, replace_fil
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileInfo, FileSystem
 
 _CHUNK_BYTES = 4 << 20
 # Credentials of a role expire, and those that were passed to a file system are never renewed.
@@ -40,14 +41,23 @@ class FileStore:
 
     def list_files(self, folder: str = "") -> list[StoredFile]:
         """List all files below a folder; empty for an absent folder."""
+        start, found = self._list(folder)
+        return [StoredFile(file.path[start:], file.size) for file in found]
+
+    def list_modified(self, folder: str) -> dict[str, datetime]:
+        """Return when the files below a folder were written, by path; empty for an absent folder."""
+        start, found = self._list(folder)
+        return {file.path[start:]: file.mtime for file in found}
+
+    def _list(self, folder: str) -> "tuple[int, list[FileInfo]]":
+        """Return where paths begin, and the files below a folder."""
         from pyarrow.fs import FileSelector, FileType
 
         system, root = self._open()
         selector = FileSelector(self._join(root, folder), allow_not_found=True, recursive=True)
         with self.explained():
             found = system.get_file_info(selector)
-        start = len(root) + 1
-        return [StoredFile(file.path[start:], file.size) for file in found if file.type == FileType.File]
+        return len(root) + 1, [file for file in found if file.type == FileType.File]
 
     def list_folders(self) -> list[str]:
         """List the names of the folders directly below."""

@@ -68,6 +68,11 @@ def catalog_notes_path(lake: str) -> str:
     return _join(lake, OWN_FOLDER, "catalogs")
 
 
+def iceberg_view_path(lake: str, name: str) -> str:
+    """Return the folder with the Iceberg metadata of a data table."""
+    return _join(lake, OWN_FOLDER, "iceberg", name)
+
+
 def restore_path(lake: str) -> str:
     """Return the path of the file that records a restore of the lake."""
     return _join(lake, OWN_FOLDER, "restore.json")

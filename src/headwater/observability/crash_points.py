@@ -81,6 +81,8 @@ CrashPointName = Literal[
     "before_backup_manifest",
     # some files of a restore are written, others are not
     "mid_restore",
+    # manifests of an Iceberg view are written; the view still shows the previous commit
+    "before_view_version",
 ]
 
 

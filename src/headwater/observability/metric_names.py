@@ -44,6 +44,8 @@ CounterName = Literal[
     "indexing_failed",
     "catalog_syncs",
     "catalog_syncs_failed",
+    "iceberg_updates",
+    "iceberg_updates_failed",
     "lineage_batches_sent",
     "lineage_batches_dropped",
     "webhooks_sent",
@@ -59,6 +61,7 @@ GaugeName = Literal[
     "lag_events",
     "lag_seconds",
     "sets_open",
+    "iceberg_lag_seconds",
     "index_lag_seconds",
     "searches_open",
     "index_divergence_rows",
@@ -149,6 +152,10 @@ COUNTERS: Final[Mapping[CounterName, MetricDefinition]] = {
     "catalog_syncs_failed": MetricDefinition(
         "Attempts to sync a table to a catalog that failed and are retried.", "attempts", ("catalog", "table")
     ),
+    "iceberg_updates": MetricDefinition("Commits shown by a table's Iceberg view.", "updates", _TABLE),
+    "iceberg_updates_failed": MetricDefinition(
+        "Updates of a table's Iceberg view that failed and are retried.", "attempts", _TABLE
+    ),
     "lineage_batches_sent": MetricDefinition("Batches reported to the lineage collector.", "batches", _TABLE),
     "lineage_batches_dropped": MetricDefinition(
         "Batches never reported: the collector rejected them or did not answer for too long.",
@@ -210,6 +217,11 @@ GAUGES: Final[Mapping[GaugeName, MetricDefinition]] = {
     ),
     "sets_open": MetricDefinition(
         "Sets of files that are newer than the one in the table: incomplete, or held back.", "sets", _TABLE
+    ),
+    "iceberg_lag_seconds": MetricDefinition(
+        "Age of the oldest commit that a table's Iceberg view does not show; 0 when there is none.",
+        "seconds",
+        _TABLE,
     ),
     "index_lag_seconds": MetricDefinition(
         "Time since the search index was last known to contain everything in the lake.", "seconds"

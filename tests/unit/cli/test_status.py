@@ -71,6 +71,7 @@ def test_json_before_the_first_run_is_zeros(tmp_path):
             "adopted_until": None,
             "sets": None,
             "inputs": [],
+            "iceberg": None,
         }
     }
 

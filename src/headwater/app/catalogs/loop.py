@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from headwater.app.catalogs.sync import CatalogSync, TableSync
-from headwater.app.components import BackgroundLoop, BatchNote
+from headwater.app.components import CommitLoop
 from headwater.config.catalogs import CatalogConfig
 from headwater.config.settings import Settings
 from headwater.errors import CatalogUnavailableError, HeadwaterError, TableNotFoundError
@@ -15,16 +15,11 @@ from headwater.lake.layout import find_address
 
 log = structlog.stdlib.get_logger(__name__)
 
-_POLL_SECONDS = 30.0
-"""How often to check for commits without a wake-up: another process's, or those left after a failure."""
-_PAUSE_SECONDS = 5.0
-"""Minimum time between two passes, however many commits there were."""
-_LONGEST_SECONDS = 300.0
 _UNKNOWN = "unknown"
 
 
-class CatalogLoop(BackgroundLoop):
-    """Never delays or fails a commit. After failures it backs off, up to five minutes."""
+class CatalogLoop(CommitLoop):
+    """Syncs each table with a new commit to its catalogs."""
 
     def __init__(
         self,
@@ -38,36 +33,6 @@ class CatalogLoop(BackgroundLoop):
         self._sync = sync
         self._tables = [name for name in settings.tables if not only or name in only]
         self._followed: dict[tuple[str, str], str] = {}
-        self._wake = threading.Event()
-
-    def on_batch(self, batch: BatchNote) -> None:
-        """Sync soon after a commit."""
-        if batch.is_committed:
-            self._wake.set()
-
-    def catch_up(self, stop: threading.Event) -> None:
-        """Sync once. A failure is logged, and the next run syncs again."""
-        self.run_pass(stop)
-
-    def stop(self) -> None:
-        """End after the current call has completed or timed out."""
-        self._stop.set()
-        self._wake.set()
-        super().stop()
-
-    def work(self, stop: threading.Event) -> None:
-        """Sync after each commit, and at intervals."""
-        failures = 0
-        while not stop.is_set():
-            self._wake.clear()
-            is_done = self.run_pass(stop)
-            failures = 0 if is_done else failures + 1
-            if is_done:
-                self._wake.wait(_POLL_SECONDS)
-                stop.wait(_PAUSE_SECONDS)
-            else:
-                # A new commit is no reason to retry an unresponsive catalog sooner.
-                stop.wait(min(_LONGEST_SECONDS, _PAUSE_SECONDS * 2**failures))
 
     def run_pass(self, stop: threading.Event) -> bool:
         """Sync each table with a new commit to its catalogs. Returns True if all of it worked."""

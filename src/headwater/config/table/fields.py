@@ -205,6 +205,12 @@ class TableFields(Section):
         "the table is created: Hudi rejects another log for an existing table, and keeps the existing one "
         "for `off`.",
     )
+    iceberg: bool = Field(
+        False,
+        description="Keep an Iceberg view of the table: Iceberg metadata over its Parquet files in "
+        "`_headwater/iceberg/NAME` of the lake, updated after each commit. A merge-on-read table is shown as "
+        "of its last complete compaction. Requires `pip install 'headwater[iceberg]'`.",
+    )
     index: Annotated[
         IndexConfig | None,
         BeforeValidator(read_auto_index, json_schema_input_type=IndexConfig | Literal["auto"] | None),

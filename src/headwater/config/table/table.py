@@ -13,6 +13,7 @@ from headwater.config.table.column_types import iter_column_type_problems
 from headwater.config.table.derived import iter_derived_problems
 from headwater.config.table.fields import TableFields
 from headwater.config.table.file_set_problems import iter_file_set_problems
+from headwater.config.table.iceberg_problems import iter_iceberg_problems
 from headwater.config.table.patterns import iter_pattern_problems
 from headwater.config.table.schema import iter_schema_problems
 from headwater.config.table.typed_options import iter_typed_problems
@@ -34,6 +35,7 @@ class TableConfig(TableFields):
             *self._name_problems(),
             *self._hoodie_problems(),
             *iter_typed_problems(self),
+            *iter_iceberg_problems(self),
         ]
         # Needs the format, which must be known first.
         if self.from_ is None:

@@ -110,10 +110,7 @@ def read_layout(
     `LakeError`.
     """
     timeline = TableTimeline(address)
-    # Read the timeline first: a concurrent commit can then add surplus files, but no rows can be missing.
-    commits = _Commits(timeline)
-    replaced, problems = _read_replaced(timeline)
-    slices, uncommitted = _build_slices(timeline.folder.list_data_files(), commits, replaced)
+    slices, uncommitted, problems = read_slices(timeline)
     slices = [_mark_small(one, small_file_limit) for one in slices]
     totals = _add_up(slices, uncommitted)
     kept = slices if older else [one for one in slices if one.state == "current"]
@@ -122,7 +119,18 @@ def read_layout(
     return TableLayout(small_file_limit, totals, tuple(kept), tuple(uncommitted), tuple(problems))
 
 
-class _Commits:
+def read_slices(timeline: TableTimeline) -> tuple[list[FileSlice], list[DataFile], list[str]]:
+    """Read all slices, sorted by partition, group and age, the files of incomplete actions, and problems.
+
+    Problems name corrupt actions that may hide replaced groups. Raises the errors of `read_layout`.
+    """
+    # Read the timeline first: a concurrent commit can then add surplus files, but no rows can be missing.
+    commits = CompletionTimes(timeline)
+    replaced, problems = _read_replaced(timeline)
+    return *_build_slices(timeline.folder.list_data_files(), commits, replaced), problems
+
+
+class CompletionTimes:
     """The completed actions and their completion times."""
 
     def __init__(self, timeline: TableTimeline) -> None:
@@ -144,7 +152,7 @@ _Named = tuple[StoredFile, DataFileName]
 
 
 def _build_slices(
-    files: Iterable[StoredFile], commits: _Commits, replaced: set[tuple[str, str]]
+    files: Iterable[StoredFile], commits: CompletionTimes, replaced: set[tuple[str, str]]
 ) -> tuple[list[FileSlice], list[DataFile]]:
     """Return the slices, sorted by partition, group and age, and the files of incomplete actions."""
     groups: dict[tuple[str, str], list[_Named]] = {}
@@ -166,7 +174,7 @@ def _build_slices(
 
 
 def _build_group(
-    group: tuple[str, str], members: Sequence[_Named], commits: _Commits, *, is_replaced: bool
+    group: tuple[str, str], members: Sequence[_Named], commits: CompletionTimes, *, is_replaced: bool
 ) -> list[FileSlice]:
     bases = {name.instant: (file, name) for file, name in members if name.kind == "base"}
     completed = {name.instant: commits.find_completion(name.instant) or name.instant for _, name in members}

@@ -1,0 +1,1 @@
+"""An Iceberg view of a Hudi table: Iceberg metadata over the same Parquet files, written without a JVM."""
