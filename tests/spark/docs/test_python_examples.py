@@ -18,6 +18,7 @@ SHOWN = {
     if (blocks := re.findall(r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
 }
 ELSEWHERE = {
+    "forget.md": "tests/integration/docs/test_python_page.py",
     "iceberg-views.md": "tests/unit/lake/iceberg_view/test_view.py",
     "serve.md": "tests/integration/serve/test_command.py",
     "use-from-python.md": "tests/integration/docs/test_python_page.py",
