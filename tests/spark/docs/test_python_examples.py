@@ -18,6 +18,7 @@ SHOWN = {
     if (blocks := re.findall(r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
 }
 ELSEWHERE = {
+    "rehearse.md": "tests/integration/test_rehearse.py",
     "serve.md": "tests/integration/serve/test_command.py",
     "use-from-python.md": "tests/integration/docs/test_python_page.py",
     "vectors-and-blobs.md": "tests/spark/lake/queries/test_vectors_and_blobs_page.py",
