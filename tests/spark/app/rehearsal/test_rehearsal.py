@@ -176,10 +176,9 @@ def test_same_file_has_no_difference_in_a_window(spark: SparkSession, tmp_path: 
     assert counts(found.tables["things"]) == ((5, 0, 0, 0, 0) if mode == "merge" else (9, 0, 0, 0, 0))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(
-    "mode", [pytest.param(mode, marks=SLOW if mode == "merge" else pytest.mark.long) for mode in MODES]
-)
+@pytest.mark.parametrize("mode", MODES)
 def test_each_edit_has_the_differences_of_a_rebuild(spark: SparkSession, tmp_path: Path, mode: str) -> None:
     lake = FolderLake(spark, tmp_path, things=MODES[mode])
     fill(lake, "things")
