@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headwater.app.components import RunReport
     from headwater.app.objects.explain import Explanation
     from headwater.app.objects.verify import VerifyReport
+    from headwater.app.rehearsal import RehearsalReport
     from headwater.app.roles import Role
     from headwater.app.status import Status
     from headwater.rag.retrieval.query import SearchResult
@@ -182,6 +183,25 @@ class Lake:
             report = comparison.run(list(tables))
             report.repaired = repaired
             return report
+
+    def rehearse(
+        self,
+        new: str | Path | Settings,
+        tables: Sequence[str] = (),
+        *,
+        days: float | None = None,
+        objects: int | None = None,
+    ) -> "RehearsalReport":
+        """Run an edited configuration on a shadow of the lake, and compare its rows with those of this one.
+
+        `new` is a file, whose relative paths belong to its folder. `days` and `objects` choose the objects as
+        the command does. Changes no table; `has_differences` is the result.
+        """
+        from headwater.app.rehearsal import Rehearsal, RehearsalWindow
+
+        edited = new if isinstance(new, Settings) else load_settings(Path(new))
+        with self._session.open() as app:
+            return Rehearsal(app, edited, RehearsalWindow(days, objects)).run(tables)
 
     def explain(self, uri: str) -> "Explanation":
         """Return every event, decision, commit, row count and error of one object."""

@@ -302,6 +302,19 @@ class EventsTable:
             return None
         return self._table.read()
 
+    def read_range(self, events: EventRange) -> DataFrame | None:
+        """Return the events in a range as a lazy frame with all columns; None before the first one."""
+        found = self.read_snapshot()
+        return None if found is None else found.where(self._is_in(events))
+
+    def append_frame(self, frame: DataFrame, events: int) -> None:
+        """Commit so many rows of `EVENTS_SCHEMA`, of which the table has none. Raises `LakeError`."""
+        with self._write_lock, explained_lake(self._table.path):
+            self._table.write(frame, self._build_options({"events": str(events)}))
+            self._seen.forget()
+            self._tail.forget()
+        self.signal.wake()
+
     def _detect_commits(self) -> None:
         """Drop what is remembered of the table if another process has committed to it."""
         if self._shared:

@@ -73,6 +73,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.routing",
             "Move a table's checkpoint forward to INSTANT, without processing the events before it.",
         ),
+        "rehearse": (
+            "objects.rehearse",
+            "Run an edited file on a shadow of the lake, and compare its rows with the current file's.",
+        ),
         "sql": ("sql", "Query the configured tables, events, quarantine and ledger with SQL."),
         "changes": (
             "tables.changes",

@@ -460,12 +460,12 @@ def qualify_path(spark: SparkSession, path: str) -> str:
         return str(found.getFileSystem(jvm.hadoop_conf).makeQualified(found).toString())
 
 
-def delete_folder(spark: SparkSession, path: str) -> None:
-    """Delete a folder recursively on any file system. Idempotent. Raises `LakeError`."""
+def delete_folder(spark: SparkSession, path: str) -> bool:
+    """Delete a folder recursively on any file system; return whether there was one. Raises `LakeError`."""
     jvm = connect(spark)
     with explained_lake(path):
         folder = jvm.build_path(path)
-        folder.getFileSystem(jvm.hadoop_conf).delete(folder, True)
+        return bool(folder.getFileSystem(jvm.hadoop_conf).delete(folder, True))
 
 
 def measure_folder(spark: SparkSession, path: str) -> int:

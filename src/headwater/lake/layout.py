@@ -93,6 +93,11 @@ def scratch_path(lake: str, token: str) -> str:
     return _join(lake, OWN_FOLDER, f"scratch-{token}")
 
 
+def rehearsal_path(lake: str) -> str:
+    """Return the folder with the shadows of `headwater rehearse`."""
+    return _join(lake, OWN_FOLDER, "rehearsal")
+
+
 def table_path(lake: str, name: str) -> str:
     """Return the path of a data table."""
     return _join(lake, name)

@@ -27,6 +27,8 @@ from headwater.app.objects.redrive import RetryReport
 from headwater.app.objects.verify import TableReport, VerifyReport
 from headwater.app.provisioning import UpReport
 from headwater.app.reconcile import ReconcileReport
+from headwater.app.rehearsal import RehearsalReport, TableRehearsal
+from headwater.app.rehearsal.steps import Application
 from headwater.app.search.index import IndexStatus
 from headwater.app.services.worker import PassReport
 from headwater.capture.consumer import CaptureStats
@@ -35,6 +37,7 @@ from headwater.cli.main import app
 from headwater.demo.report import Report
 from headwater.errors import LakeError, SourceError
 from headwater.ingest.planning import verification
+from headwater.ingest.rehearsal.differences import QuarantineDifferences, RowDifferences, SchemaDifferences
 from headwater.lake.damage import FileCheck
 from headwater.lake.services.metadata_table import MetadataCheck
 from headwater.rag.syncing.sync import SyncReport
@@ -127,6 +130,33 @@ def forget_case(code: int, *words: str, remaining: tuple[Remaining, ...] = ()) -
     needs = "objects.forget:INCOMPLETE" if code else ""
     name = f"forget: {len(remaining)} remaining {words}"
     return Case(name, ("forget", "orders", *words), code, patches, needs)
+
+
+def rehearse_case(code: int, *words: str, changed: int = 0) -> Case:
+    rows = RowDifferences(equal=3, changed=changed)
+    table = TableRehearsal(
+        state="same",
+        keys=(),
+        objects=2,
+        failure_now="",
+        failure_new="",
+        schema=SchemaDifferences(),
+        rows=rows,
+        quarantine=QuarantineDifferences(),
+        application=Application("nothing"),
+    )
+    report = RehearsalReport("the window", 2, {"orders": table}, (), (), ())
+    app = SimpleNamespace(with_settings=returns(None))
+    patches = {
+        "headwater.app.App": returns(app),
+        "headwater.app.command.prepare_app": returns(nullcontext(app)),
+        "headwater.app.rehearsal.Rehearsal": returns(SimpleNamespace(run=returns(report))),
+        "headwater.app.rehearsal.replacing.read_new_file": returns(SimpleNamespace(settings=None)),
+        "headwater.app.rehearsal.applying.apply_file": returns(Path("headwater.yaml.before-1")),
+    }
+    needs = "objects.rehearse:DIFFERENT" if code else ""
+    name = f"rehearse: {changed} changed {words}"
+    return Case(name, ("rehearse", "--with", "new.yaml", *words), code, patches, needs)
 
 
 def verify_case(kind: verification.FindingKind, code: int, *words: str) -> Case:
@@ -264,6 +294,9 @@ CASES = [
     forget_case(3, "--yes", remaining=(Remaining("a.parquet", 1),)),
     forget_case(0, "--check", "r.json"),
     forget_case(3, "--check", "r.json", remaining=(Remaining("a.log", 0, "a log file"),)),
+    rehearse_case(0),
+    rehearse_case(3, changed=1),
+    rehearse_case(0, "--apply", changed=1),
     verify_case("ingested", 0),
     verify_case("pending", 0),
     verify_case("missing", 3),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger(__name__)
 
+_REHEARSAL = "the rehearsal"
+"""What this lease protects, instead of tables; no table can have this name."""
 _ONCE_PATIENCE = 60.0
 _CREATION_PATIENCE = 120.0
 _PLANNED_SERVICES = frozenset({"compact", "cluster"})
@@ -109,6 +111,14 @@ def hold_for_service(settings: Settings, command: str, tables: Sequence[str]) ->
     """Hold the lease of a table service: no conflicting writer is active. Raises `TableBusyError`."""
     alone = any(is_alone(command, settings.tables.get(name)) for name in tables)
     intent = Intent("service", command, tuple(tables), alone, is_locked(settings))
+    with _entered(settings, intent, Patience()) as lease:
+        yield lease
+
+
+@contextmanager
+def hold_for_rehearsal(settings: Settings) -> Iterator[WriterLease]:
+    """Hold the lease of the one rehearsal of a lake, which writes no table. Raises `TableBusyError`."""
+    intent = Intent("service", "rehearse", (_REHEARSAL,), alone=True, is_locked=is_locked(settings))
     with _entered(settings, intent, Patience()) as lease:
         yield lease
 

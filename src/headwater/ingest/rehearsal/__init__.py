@@ -1,0 +1,1 @@
+"""Compares the rows that two configurations make of the same objects."""
