@@ -103,3 +103,11 @@ def test_rebuild_is_not_applied(product: Product) -> None:
     assert "table orders has to be rebuilt" in refused.stderr
     assert product.config_path.read_text() == old
     assert product.rows("orders", "id") == Counter([(1,), (2,), (3,)])
+
+
+def test_rules_that_would_empty_a_table_are_not_applied(product: Product) -> None:
+    new, old = write_edit(product, path="none/*.json"), product.config_path.read_text()
+    refused = product.command("rehearse", "--with", str(new), "--apply", timeout=240).expect(2)
+    assert "not applied: table orders: its rules would retract all of its 2 objects" in refused.stderr
+    assert product.config_path.read_text() == old
+    assert product.rows("orders", "id") == Counter([(1,), (2,), (3,)])

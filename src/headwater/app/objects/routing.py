@@ -94,19 +94,19 @@ class Routing:
         """
         report = self.read()
         changed = [name for name in only or self._scopes if report.tables[name].rules_changed]
-        for name in changed:
-            table = report.tables[name]
-            if not yes and table.to_retract and table.to_retract >= table.ingested:
-                raise UsageError(
-                    f"table {name}: its rules would retract all of its {table.to_retract} objects",
-                    hint="correct its path and filters, or add --yes",
-                )
+        if not yes:
+            _check_none_emptied(report, changed)
         redrive = Redrive(self._app, self._now)
         for name in changed:
             redrive.append(self._iter_changes(name))
         for name in changed:
             drain(self._app.build_pipeline(name, adopts_rules=True))
         return report
+
+    def check(self, only: Sequence[str]) -> None:
+        """Raise `UsageError` if `apply` would empty a table."""
+        report = self.read()
+        _check_none_emptied(report, [name for name in only if report.tables[name].rules_changed])
 
     def replay(self, name: str, since: datetime, *, dry_run: bool = False) -> int:
         """Re-ingest every object with an event since `since`; return their number.
@@ -200,6 +200,16 @@ def _find_difference(
     if scope.includes(bucket, key):
         return True if is_present and not is_known else None
     return False if is_known else None
+
+
+def _check_none_emptied(report: RoutingReport, names: Iterable[str]) -> None:
+    for name in names:
+        table = report.tables[name]
+        if table.to_retract and table.to_retract >= table.ingested:
+            raise UsageError(
+                f"table {name}: its rules would retract all of its {table.to_retract} objects",
+                hint="correct its path and filters, or add --yes",
+            )
 
 
 def _note(examples: list[str], key: str) -> None:

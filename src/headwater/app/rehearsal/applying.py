@@ -34,9 +34,16 @@ def apply_file(app: App, report: RehearsalReport, current: Path, new: NewFile) -
     place: repeat its commands. Raises `HeadwaterError`.
     """
     check_applicable(report)
-    backup = replace_file(current, new)
     routing = Routing(app)
     changed = [name for name, table in report.tables.items() if table.application.selects]
+    try:
+        routing.check(changed)
+    except UsageError as error:
+        raise UsageError(
+            f"not applied: {error.message}",
+            hint="correct its path and filters; or replace the file, then `headwater routing --apply --yes`",
+        ) from error
+    backup = replace_file(current, new)
     if changed:
         routing.apply(changed)
     for name, table in report.tables.items():
