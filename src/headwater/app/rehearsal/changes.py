@@ -24,6 +24,7 @@ _NO_ROWS = frozenset(
         "compact_after",
         "concurrency",
         "file_sizes",
+        "iceberg",
         "indexing",
         "index",
         "keep_commits",

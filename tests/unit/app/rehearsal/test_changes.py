@@ -41,6 +41,7 @@ def choose(new: Settings, *only: str) -> Cast:
         ({"transform": [{"drop": ["x"]}]}, "transform", "rows"),
         ({"path": "orders/2026/*.json"}, "path", "selection"),
         ({"keep_commits": 3}, "keep_commits", "none"),
+        ({"iceberg": True}, "iceberg", "none"),
     ],
 )
 def test_each_changed_key_has_its_values_and_effect(options: dict[str, Any], key: str, effect: str) -> None:
