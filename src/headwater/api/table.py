@@ -8,6 +8,7 @@ from headwater.api.listing import Listing
 from headwater.api.rows import Rows, show, to_pandas, to_polars
 from headwater.api.session import Session
 from headwater.app.since import spell_point
+from headwater.config.own_columns import is_own_column
 from headwater.errors import TableUnsupportedError, UsageError
 from headwater.lake.layout import find_address
 from headwater.lake.queries.query import Query
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Frame: TypeAlias = "DataFrame | pd.DataFrame | pl.DataFrame | pa.Table | Sequence[Mapping[str, Any]]"
 """Rows to write: a frame of Spark, pandas or Polars, an Arrow table, or a list of dicts."""
-_OWN_PREFIXES = ("_hoodie_", "_headwater_")
 
 
 class Changes(Listing["RowChange"]):
@@ -66,7 +66,7 @@ class Table:
         """The columns and their Arrow types, without those of Hudi and headwater."""
         import pyarrow as pa
 
-        return pa.schema([field for field in self._open().schema if not _is_own(field.name)])
+        return pa.schema([field for field in self._open().schema if not is_own_column(field.name)])
 
     def as_of(self, time: str) -> "Table":
         """Return the table as it was at an instant, an ISO time or a date; it can only be read."""
@@ -89,7 +89,9 @@ class Table:
             from headwater.lake.queries.spark import read_as_arrow
 
             table = read_as_arrow(self.to_spark(wanted, meta=True), self.path)
-        return table if meta or wanted else table.select([n for n in table.column_names if not _is_own(n)])
+        return (
+            table if meta or wanted else table.select([n for n in table.column_names if not is_own_column(n)])
+        )
 
     def to_pandas(self, columns: Sequence[str] | None = None, *, meta: bool = False) -> "pd.DataFrame":
         """Read the rows into pandas, with Arrow's types: integers with nulls stay integers."""
@@ -106,7 +108,7 @@ class Table:
         frame = read_on_spark(self._session.app.spark, self.path, self._query)
         if columns is not None:
             return frame.select(*columns)
-        return frame if meta else frame.select(*(name for name in frame.columns if not _is_own(name)))
+        return frame if meta else frame.select(*(name for name in frame.columns if not is_own_column(name)))
 
     def sql(self, query: str, *, limit: int | None = None) -> Rows:
         """Run a query as `lake.sql` does; with `as_of`, all tables in it are as of then."""
@@ -223,7 +225,3 @@ class Table:
 
     def _open(self) -> SnapshotReader:
         return SnapshotReader(self.path, self._address.storage_options)
-
-
-def _is_own(column: str) -> bool:
-    return column.startswith(_OWN_PREFIXES)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from headwater.errors import HeadwaterError
 from headwater.mcp.commands import Arguments
 
-_START = "import sys; from headwater.cli.main import main; main()"
+_START = "from headwater.cli.main import main; main()"
 _MOST_CHARS = 200_000
 _FINISHED = frozenset({0, 3})
 

@@ -7,6 +7,7 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater.config.own_columns import is_own_column
 from headwater.errors import ConfigError, TransformError
 from headwater.lake.transforms.columns import quote
 
@@ -25,9 +26,7 @@ def check_group_columns(table: str, rows: DataFrame, keys: Sequence[str], whose:
     known = {name.lower() for name in rows.columns}
     for name in keys:
         if name.lower() not in known:
-            shown = ", ".join(
-                column for column in rows.columns if not column.startswith(("_hoodie_", "_headwater_"))
-            )
+            shown = ", ".join(column for column in rows.columns if not is_own_column(column))
             raise ConfigError(
                 f"tables.{table}.group_key: no column {name!r} in {whose}", hint=f"columns: {shown}"
             )

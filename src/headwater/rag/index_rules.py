@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import get_args
 
+from headwater.config.own_columns import is_own_column
 from headwater.config.search import SearchConfig
 from headwater.errors import SearchError
 from headwater.rag.documents import TEXT_VERSION, DocumentRules
@@ -15,7 +16,6 @@ FIELDS_VERSION = "2"
 """Part of the selection's fingerprint: change it with any code that changes the fields of rows. Version 2
 includes nested columns."""
 
-OWN_PREFIXES = ("_hoodie_", "_headwater_")
 """Prefixes of the columns of Hudi and headwater: never fields."""
 
 
@@ -67,7 +67,7 @@ class IndexRules:
             if not any(f"{column}.".startswith(f"{name}.") for column in columns)
         ]
         if missing:
-            own = [name for name in columns if not name.startswith(OWN_PREFIXES)]
+            own = [name for name in columns if not is_own_column(name)]
             raise SearchError(
                 f"cannot index table {search.table!r}: {'; '.join(missing)}",
                 hint=f"its columns are: {', '.join(own)}",
@@ -81,7 +81,7 @@ class IndexRules:
         """
         # A text column is not scored again as a field.
         text, chosen = self.search.text, self.search.fields
-        own = [name for name in plain_columns if name not in text and not name.startswith(OWN_PREFIXES)]
+        own = [name for name in plain_columns if name not in text and not is_own_column(name)]
         named = [name for one in chosen for name in plain_columns if f"{name}.".startswith(f"{one}.")]
         fields = tuple(dict.fromkeys(named if chosen else own))
         return DocumentRules(text=text, fields=fields, tenant=self.search.tenant)

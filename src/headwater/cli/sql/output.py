@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from headwater.cli.rendering import format_json, render_json_lines, render_table, render_text
+from headwater.config.own_columns import is_own_column
 from headwater.errors import PlatformError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN_ROWS = 100
 SHOWN_CHARS = 300
-HIDDEN_PREFIXES = ("_hoodie_", "_headwater_")
 
 
 class Format(Enum):
@@ -63,11 +63,7 @@ def find_limit(chosen: Format, limit: int | None) -> int | None:
 def list_shown(columns: Sequence[str], query: str, *, all_columns: bool) -> list[str]:
     """Return the columns without those of Hudi and of lineage, unless they are meant."""
     asked = query.lower()
-    return [
-        name
-        for name in columns
-        if all_columns or not name.startswith(HIDDEN_PREFIXES) or name.lower() in asked
-    ]
+    return [name for name in columns if all_columns or not is_own_column(name) or name.lower() in asked]
 
 
 def show_table(result: "QueryResult", columns: Sequence[str], limit: int | None) -> None:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from headwater.config.hudi.column_types import ColumnType, VectorType, parse_column_type
+from headwater.config.own_columns import is_own_column
 from headwater.config.table.fields import TableFields
 
 Problem = tuple[tuple[str, ...], str]
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OWN_PREFIXES = ("_hoodie_", "_headwater_")
 # In other formats, no field is an array of numbers or bytes before a transform.
 _FORMATS = {
     "vector": frozenset({"json", "json_array", "parquet", "avro", "orc"}),
@@ -40,7 +40,7 @@ def iter_column_type_problems(table: TableFields) -> Iterator[Problem]:
         path, folded = ("columns", name), name.lower()
         if not _NAME.fullmatch(name):
             yield path, "is not a valid column name. Allowed: letters, digits, `_`, as in the table"
-        if folded.startswith(_OWN_PREFIXES) or folded == rescued:
+        if is_own_column(folded) or folded == rescued:
             yield path, "is a meta field of Hudi or headwater; choose another name"
         if [other.lower() for other in types].count(folded) > 1:
             yield path, "is duplicate; names are case-insensitive"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from headwater.config.file_format import FIXED_COLUMNS, RECORD_ENCODINGS
+from headwater.config.own_columns import is_own_column
 from headwater.config.processing.ddl import DdlError, check_ddl
 from headwater.config.processing.reader_options import iter_reader_option_problems
 from headwater.config.table.fields import TableFields
@@ -37,9 +38,7 @@ def iter_schema_problems(table: TableFields) -> Iterator[Problem]:
         if table.rescued_data_column:
             yield ("rescued_data_column",), f"not applicable: {text}"
     name = table.rescued_data_column
-    if name is not None and (
-        not _COLUMN_NAME.fullmatch(name) or name.lower().startswith(("_hoodie_", "_headwater_"))
-    ):
+    if name is not None and (not _COLUMN_NAME.fullmatch(name) or is_own_column(name.lower())):
         yield (
             ("rescued_data_column",),
             f"{name!r} is not a valid column name. Allowed: letters, digits, `_`; no meta field of Hudi or "

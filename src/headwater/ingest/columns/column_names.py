@@ -11,10 +11,11 @@ from functools import partial
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from headwater.config.own_columns import is_own_column
+
 _NAME = "headwater.name"
 _STORABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OLD_UNSTORABLE = re.compile(r"\W")
-_RESERVED = ("_hoodie_", "_headwater_")
 # Letters that Unicode does not decompose.
 _SPELLED = {
     "ß": "ss",
@@ -50,7 +51,7 @@ def assign_old_names(schema: StructType) -> StructType:
 
 def is_reserved(name: str) -> bool:
     """True for names of Hudi's and headwater's own columns: Hudi deletes a row with `_hoodie_is_deleted`."""
-    return name.lower().startswith(_RESERVED)
+    return is_own_column(name.lower())
 
 
 def rename_for_hudi(schema: StructType) -> StructType:

@@ -88,14 +88,13 @@ def build_bad_record(
 def _build_corrupt(text: Column) -> Column:
     unmarked, found = F.substr(text, F.lit(len(markers.MALFORMED) + 1)), _build(UNPARSABLE, text)
     for marker, reason in markers.REASONS.items():
-        detail = F.lit(MALFORMED_DETAIL if marker == markers.MALFORMED else None).cast("string")
-        marked = F.when(unmarked.isNotNull(), _struct(reason, unmarked, detail))
-        found = F.when(text.startswith(marker), marked).otherwise(found)
+        detail = MALFORMED_DETAIL if marker == markers.MALFORMED else None
+        found = F.when(text.startswith(marker), _build(reason, unmarked, detail)).otherwise(found)
     return found
 
 
-def _build(reason: str, text: Column) -> Column:
-    return F.when(text.isNotNull(), _struct(reason, text, F.lit(None).cast("string")))
+def _build(reason: str, text: Column, detail: str | None = None) -> Column:
+    return F.when(text.isNotNull(), _struct(reason, text, F.lit(detail).cast("string")))
 
 
 def build_reason(reason: Column, text: Column) -> Column:

@@ -1,7 +1,7 @@
 """Reads the objects of one batch into one frame of records."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from pyspark import StorageLevel
@@ -34,7 +34,7 @@ class BatchRead:
     samples: tuple[tuple[StoredEvent, str], ...] = ()
     bad: Sequence[Row] | None = None
     effects: ChangeEffects | None = None
-    misfits: MisfitFinder = MisfitFinder()  # noqa: RUF009 - frozen
+    misfits: MisfitFinder = field(default_factory=MisfitFinder)
 
     def release(self) -> None:
         """Free the records."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -104,7 +104,7 @@ class Records:
 
     frame: DataFrame
     is_at_hand: bool = False
-    misfits: MisfitFinder = MisfitFinder()  # noqa: RUF009 - frozen
+    misfits: MisfitFinder = field(default_factory=MisfitFinder)
 
 
 class ObjectReader:

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pyspark.sql.types import StructType
 
+from headwater.config.own_columns import is_own_column
+
 EXAMPLES = 5
 MatchedBy = Literal["key", "object"]
 
@@ -131,4 +133,4 @@ def compare_schemas(now: StructType, new: StructType) -> SchemaDifferences:
 
 def is_data(column: str) -> bool:
     """True if the column is neither one of Hudi nor one of lineage, which differ in each write."""
-    return not column.startswith(("_hoodie_", "_headwater_"))
+    return not is_own_column(column)

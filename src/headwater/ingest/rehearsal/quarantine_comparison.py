@@ -1,6 +1,6 @@
 """Compares what two configurations put into quarantine."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from headwater.ingest.lineage import build_uri
@@ -52,8 +52,8 @@ def _count(items: DataFrame, providers: dict[str, str]) -> tuple[RejectedCount, 
     )
 
 
-def _list_examples(items: DataFrame, group: object, providers: dict[str, str]) -> tuple[RejectedExample, ...]:
-    level, reason = group["level"], group["reason"]  # type: ignore[index]  # a row of Spark
+def _list_examples(items: DataFrame, group: Row, providers: dict[str, str]) -> tuple[RejectedExample, ...]:
+    level, reason = group["level"], group["reason"]
     found = items.where((F.col("level") == level) & (F.col("reason") == reason)).orderBy(
         "bucket", "key", "line"
     )

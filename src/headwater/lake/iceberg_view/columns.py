@@ -30,10 +30,8 @@ from pyiceberg.types import (
     TimeType,
 )
 
+from headwater.config.own_columns import is_own_column
 from headwater.errors import IcebergViewError
-
-HIDDEN = ("_hoodie_", "_headwater_")
-"""Columns of Hudi and headwater, which a view does not show, as in the Python API."""
 
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], Callable[[], IcebergType]], ...] = (
     (pa.types.is_boolean, BooleanType),
@@ -54,7 +52,7 @@ _OLD_LIST_ELEMENTS = frozenset({"array", "bag"})
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class UnreadableColumn:
     """A column of a file that readers of Iceberg could not read, or would read as other values."""
 
     column: str
@@ -63,8 +61,8 @@ class Misfit:
 
 
 def is_shown(column: str) -> bool:
-    """True if a view shows the top-level column."""
-    return not column.startswith(HIDDEN)
+    """True if a view shows the top-level column: none of Hudi and headwater, as in the Python API."""
+    return not is_own_column(column)
 
 
 def build_schema(columns: pa.Schema, previous: Schema | None, last_id: int) -> Schema:
@@ -103,7 +101,7 @@ def is_evolution(previous: Schema, schema: Schema) -> bool:
     )
 
 
-def find_misfit(schema: Schema, hidden: Collection[str], footer: FileMetaData) -> Misfit | None:
+def find_unreadable(schema: Schema, hidden: Collection[str], footer: FileMetaData) -> UnreadableColumn | None:
     """Return a column of a Parquet file that does not fit the schema, or None. `hidden` are other columns."""
     paths = parquet_path_to_id_mapping(schema)
     for at in range(footer.num_columns):
@@ -113,7 +111,7 @@ def find_misfit(schema: Schema, hidden: Collection[str], footer: FileMetaData) -
         column, *parts = path.split(".")
         is_old = bool(_OLD_LIST_ELEMENTS.intersection(parts))
         reason = "lists have the two-level structure of older releases" if is_old else "no such column"
-        return Misfit(column, reason, is_old)
+        return UnreadableColumn(column, reason, is_old)
     found = pa.schema([field for field in footer.schema.to_arrow_schema() if field.name not in hidden])
     stored = build_schema(found, schema, schema.highest_field_id)
     fields = index_by_id(schema)
@@ -121,7 +119,9 @@ def find_misfit(schema: Schema, hidden: Collection[str], footer: FileMetaData) -
         wanted = fields.get(number)
         if wanted is None or not _fits(field.field_type, wanted.field_type):
             name = stored.find_column_name(number) or field.name
-            return Misfit(name, f"the file has {field.field_type}, the table {wanted and wanted.field_type}")
+            return UnreadableColumn(
+                name, f"the file has {field.field_type}, the table {wanted and wanted.field_type}"
+            )
     return None
 
 

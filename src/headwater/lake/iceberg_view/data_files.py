@@ -18,7 +18,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import StringType
 
 from headwater.errors import IcebergViewError, LakeError
-from headwater.lake.iceberg_view.columns import Misfit, find_misfit
+from headwater.lake.iceberg_view.columns import UnreadableColumn, find_unreadable
 from headwater.lake.inspection.layout import DataFile as StoredDataFile
 from headwater.lake.table_folder import TableFolder
 
@@ -50,9 +50,9 @@ class DataFiles:
         """
         built, misfits = [], []
         for file, footer in self._iter_footers(files):
-            misfit = find_misfit(self._schema, self._hidden, footer)
-            if misfit is not None:
-                misfits.append((file.path, misfit))
+            unreadable = find_unreadable(self._schema, self._hidden, footer)
+            if unreadable is not None:
+                misfits.append((file.path, unreadable))
             elif not misfits:
                 built.append(self._build(file, footer))
         if misfits:
@@ -92,8 +92,10 @@ class DataFiles:
         )
 
 
-def _build_misfit_error(table: str, misfits: Sequence[tuple[str, Misfit]], of: int) -> IcebergViewError:
-    columns: Mapping[str, Misfit] = {one.column: one for _, one in reversed(misfits)}
+def _build_misfit_error(
+    table: str, misfits: Sequence[tuple[str, UnreadableColumn]], of: int
+) -> IcebergViewError:
+    columns: Mapping[str, UnreadableColumn] = {one.column: one for _, one in reversed(misfits)}
     shown = "; ".join(
         f"column {name}: {one.reason}" for name, one in sorted(columns.items())[:_MISFITS_SHOWN]
     )

@@ -13,7 +13,7 @@ from headwater.errors import IcebergViewError
 from headwater.lake.iceberg_view.columns import (
     build_name_mapping,
     build_schema,
-    find_misfit,
+    find_unreadable,
     is_evolution,
 )
 
@@ -102,7 +102,7 @@ def test_only_what_iceberg_widens_is_an_evolution_and_fits(
     old = build_schema(columns(a=before), None, 0)
     new = build_schema(columns(a=after), old, old.highest_field_id)
     assert is_evolution(old, new) == is_read
-    misfit = find_misfit(new, (), write(tmp_path, columns(a=before)))
+    misfit = find_unreadable(new, (), write(tmp_path, columns(a=before)))
     assert (misfit is None) == is_read
     if misfit is not None:
         assert misfit.column.startswith("a")
@@ -112,8 +112,8 @@ def test_only_what_iceberg_widens_is_an_evolution_and_fits(
 def test_files_may_lack_columns_and_have_hidden_ones(tmp_path: Path) -> None:
     schema = build_schema(columns(a=pa.int32(), b=pa.string()), None, 0)
     footer = write(tmp_path, columns(a=pa.int32(), _hoodie_file_name=pa.string(), other=pa.string()))
-    assert find_misfit(schema, ("_hoodie_file_name", "other"), footer) is None
-    misfit = find_misfit(schema, ("_hoodie_file_name",), footer)
+    assert find_unreadable(schema, ("_hoodie_file_name", "other"), footer) is None
+    misfit = find_unreadable(schema, ("_hoodie_file_name",), footer)
     assert misfit is not None
     assert (misfit.column, misfit.reason) == ("other", "no such column")
 
@@ -123,7 +123,7 @@ def test_lists_of_older_releases_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "old.parquet"
     parquet.write_table(columns(tags=kind).empty_table(), path, use_compliant_nested_type=False)
     schema = build_schema(columns(tags=pa.list_(pa.string())), None, 0)
-    misfit = find_misfit(schema, (), parquet.read_metadata(path))
+    misfit = find_unreadable(schema, (), parquet.read_metadata(path))
     assert misfit is not None
     assert (misfit.column, misfit.is_old_list) == ("tags", True)
 
