@@ -1,4 +1,4 @@
-# `make` alone prints what there is. Needs make, git and Python 3.10-3.12 (or uv); the rest is installed into this clone.
+# `make` alone prints what there is. Needs make, git and Python 3.10-3.13 (or uv); the rest is installed into this clone.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

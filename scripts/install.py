@@ -156,7 +156,7 @@ def ensure_venv(folder: Path) -> None:
     """A virtual environment with a supported Python; an unusable one is made anew."""
     python = folder / "bin" / "python"
     if python.exists():
-        check = "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))"
+        check = "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))"
         if subprocess.run([str(python), "-c", check], capture_output=True, check=False).returncode == 0:
             return
         shutil.rmtree(folder)

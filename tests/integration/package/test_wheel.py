@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -22,7 +23,20 @@ with hw.open() as lake:
     assert lake.run().tables["orders"].commits == 0
     print(lake["orders"].to_arrow().num_rows, hw.__file__)
 """
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 Run = Callable[..., str]
+
+
+def find_python(version: str) -> str | None:
+    """Return a Python of that version: this one, one on the PATH, or one of pyenv."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    others = [shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")]
+    for python in map(str, filter(None, (sys.executable, *others))):
+        asked = [python, "-c", "import sys; print('%s.%s' % sys.version_info[:2])"]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+        if said.returncode == 0 and said.stdout.strip() == version:
+            return python
+    return None
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +48,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.fixture(scope="module")
-def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+@pytest.fixture(scope="module", params=PYTHONS)
+def run(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    interpreter = find_python(request.param)
+    if interpreter is None:
+        pytest.skip(f"no Python {request.param} on this machine")
     folder = tmp_path_factory.mktemp("elsewhere")
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
+    subprocess.run([UV, "venv", "--quiet", "--python", interpreter, folder / "venv"], check=True)
     python = str(folder / "venv/bin/python")
     install: list[str | Path] = [UV, "pip", "install", "--quiet", "--python", python, "--no-deps"]
     subprocess.run([*install, "--require-hashes", "-r", ROOT / "requirements/runtime.txt"], check=True)

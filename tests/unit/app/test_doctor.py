@@ -132,7 +132,7 @@ def test_driver_without_jars_is_a_warning_if_executors_have_theirs(
 
 @pytest.mark.parametrize(
     ("version", "status"),
-    [((3, 9, 1), "problem"), ((3, 10, 0), "ok"), ((3, 12, 4), "ok"), ((3, 13, 0), "problem")],
+    [((3, 9, 1), "problem"), ((3, 10, 0), "ok"), ((3, 13, 0), "ok"), ((3, 14, 0), "problem")],
 )
 def test_python_has_to_be_one_that_pyspark_runs_on(version: tuple[int, int, int], status: str) -> None:
     assert judge_python(version).status == status

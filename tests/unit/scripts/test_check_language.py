@@ -70,8 +70,12 @@ def mend():
 
 
 def test_checks_comments_docstrings_and_messages_of_python_and_no_names() -> None:
-    wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (7, 'looked " "at'), (11, "mended")]
-    assert found(CODE, "src/headwater/a.py") == wanted
+    wanted = [(3, "anew"), (4, "cut # short"), (7, "goes on"), (7, "looked at"), (11, "mended")]
+    # Since Python 3.12, the quotes of an f-string are tokens of their own.
+    listed = [
+        (line, " ".join(word.replace('"', " ").split())) for line, word in found(CODE, "src/headwater/a.py")
+    ]
+    assert listed == wanted
 
 
 def test_checks_only_the_paths_of_its_constant(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from headwater.lake.prerequisites.prepared_start import PreparedStart
 from headwater.lake.prerequisites.spark_settings import list_provided
 from headwater.sources.finding import SetupFinding, to_finding
 
-PYTHONS = ((3, 10), (3, 11), (3, 12))
+PYTHONS = ((3, 10), (3, 11), (3, 12), (3, 13))
 PYSPARK_LINE = "3.5."
 MIB = 1024 * 1024
 
@@ -40,7 +40,7 @@ def judge_python(found: tuple[int, int, int]) -> SetupFinding:
     return SetupFinding(
         "python",
         "problem",
-        f"{text}; PySpark 3.5 requires 3.10 to 3.12",
+        f"{text}; PySpark 3.5 requires 3.10 to 3.13",
         "install headwater with one of these",
     )
 

@@ -17,6 +17,7 @@ from headwater.app.scope import locate
 from headwater.app.services.writer_lease import hold_for_rehearsal
 from headwater.config.settings import Settings
 from headwater.config.table import TableConfig
+from headwater.config.table.typed_options import list_ordering
 from headwater.errors import HeadwaterError, TableMismatchError
 from headwater.ingest.lineage import SOURCE_KEY, SOURCE_ROW
 from headwater.ingest.reading.failures import explained_read
@@ -137,7 +138,9 @@ class _Comparison:
         # A table without a row has no columns yet.
         empty = found[0].read().limit(0)
         now, new = before.read() if before else empty, after.read() if after else empty
-        schema = compare_schemas(now.schema, new.schema)
+        config = self.new.settings.tables[name]
+        fixed = (*config.record_key, *list_ordering(config), *config.partition)
+        schema = compare_schemas(now.schema, new.schema, fixed)
         return schema, compare_rows(
             now, new, self._list_keys(name), self._find_live(name), has_objects=self._has_objects(name)
         )

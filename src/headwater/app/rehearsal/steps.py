@@ -46,7 +46,9 @@ def plan_application(change: TableChange, new: Settings, found: Found) -> Applic
     effects = {key.effect for key in change.keys}
     if change.state == "added":
         return Application("next_run", ("the next run builds it from all events",), (_RUN,))
-    if reasons := [*found.refusals, *_list_type_changes(found.schema)]:
+    # What a transform or a query returns is not widened: its types are fixed by the first commit.
+    may_widen = config.from_ is None and not config.transform
+    if reasons := [*found.refusals, *_list_type_changes(found.schema, may_widen=may_widen)]:
         lost = _explain_lost(found.rows)
         return Application("rebuild", (*reasons, *lost), _list_rebuild(name, new))
     selects = "selection" in effects
@@ -69,8 +71,12 @@ def _explain_lost(rows: RowDifferences) -> list[str]:
     return [f"a rebuild loses {rows.lost:,} {what}"] if rows.lost else []
 
 
-def _list_type_changes(schema: SchemaDifferences) -> list[str]:
-    return [f"column {one.column} is {one.now} now and {one.new} with the new file" for one in schema.changed]
+def _list_type_changes(schema: SchemaDifferences, *, may_widen: bool) -> list[str]:
+    return [
+        f"column {one.column} is {one.now} now and {one.new} with the new file"
+        for one in schema.changed
+        if not (may_widen and one.widens)
+    ]
 
 
 def _list_rebuild(name: str, new: Settings) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 `now` is the current configuration, `new` the edited one.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from headwater.config.own_columns import is_own_column
+from headwater.ingest.evolution.schema_merge import MergeRules, merge_schemas
 
 EXAMPLES = 5
 MatchedBy = Literal["key", "object"]
@@ -16,11 +18,12 @@ MatchedBy = Literal["key", "object"]
 
 @dataclass(frozen=True, slots=True)
 class TypeChange:
-    """A column that both have, with different types."""
+    """A column that both have, with different types. `widens`: a run changes `now` to `new` by itself."""
 
     column: str
     now: str
     new: str
+    widens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +119,30 @@ class QuarantineDifferences:
         return not (self.only_now or self.only_new)
 
 
-def compare_schemas(now: StructType, new: StructType) -> SchemaDifferences:
-    """Return the differences of the data columns, by name."""
-    before = {field.name: field.dataType.simpleString() for field in now if is_data(field.name)}
-    after = {field.name: field.dataType.simpleString() for field in new if is_data(field.name)}
+def compare_schemas(now: StructType, new: StructType, keys: Collection[str] = ()) -> SchemaDifferences:
+    """Return the differences of the data columns, by name. `keys` identify and order rows."""
+    before = {field.name: field.dataType for field in now if is_data(field.name)}
+    after = {field.name: field.dataType for field in new if is_data(field.name)}
     return SchemaDifferences(
-        added=tuple(f"{name} {kind}" for name, kind in after.items() if name not in before),
-        removed=tuple(f"{name} {kind}" for name, kind in before.items() if name not in after),
+        added=tuple(f"{name} {kind.simpleString()}" for name, kind in after.items() if name not in before),
+        removed=tuple(f"{name} {kind.simpleString()}" for name, kind in before.items() if name not in after),
         changed=tuple(
-            TypeChange(name, kind, after[name])
+            TypeChange(
+                name,
+                kind.simpleString(),
+                after[name].simpleString(),
+                _is_widened(name, kind, after[name], keys),
+            )
             for name, kind in before.items()
-            if name in after and after[name] != kind
+            if name in after and after[name].simpleString() != kind.simpleString()
         ),
     )
+
+
+def _is_widened(name: str, now: DataType, new: DataType, keys: Collection[str]) -> bool:
+    present, found = (StructType([StructField(name, kind)]) for kind in (now, new))
+    rules = MergeRules(keys=frozenset(key.lower() for key in keys))
+    return merge_schemas(present, found, rules).schema[name].dataType.simpleString() == new.simpleString()
 
 
 def is_data(column: str) -> bool:

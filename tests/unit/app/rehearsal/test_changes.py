@@ -116,3 +116,14 @@ def test_what_a_run_would_reject_needs_a_rebuild() -> None:
     assert "loses 3 rows" in refused[2]
     retyped = plan(with_orders(schema_hints="a string"), (), None, TypeChange("a", "bigint", "string"))
     assert (retyped[0], retyped[2]) == ("rebuild", "column a is bigint now and string with the new file")
+
+
+def test_a_column_that_a_run_widens_needs_no_rebuild() -> None:
+    widened = TypeChange("a", "bigint", "double", widens=True)
+    replay = "headwater replay --table orders --since 1970-01-01"
+    assert plan(with_orders(schema_hints="a double"), (), None, widened)[:2] == ("replay", (replay,))
+    typed = with_orders(transform=[{"sql": "select *, _headwater_source from input"}])
+    assert plan(typed, (), None, widened)[0] == "rebuild"
+    narrowed = TypeChange("b", "double", "bigint")
+    _, _, reasons = plan(with_orders(schema_hints="a double, b bigint"), (), None, widened, narrowed)
+    assert reasons == "column b is double now and bigint with the new file"
