@@ -40,7 +40,7 @@ def judge_python(found: tuple[int, int, int]) -> SetupFinding:
     return SetupFinding(
         "python",
         "problem",
-        f"{text}; PySpark 3.5 requires 3.10 to 3.13",
+        f"{text}; headwater runs on 3.10 to 3.13",
         "install headwater with one of these",
     )
 

@@ -46,7 +46,7 @@ def plan_application(change: TableChange, new: Settings, found: Found) -> Applic
     effects = {key.effect for key in change.keys}
     if change.state == "added":
         return Application("next_run", ("the next run builds it from all events",), (_RUN,))
-    # What a transform or a query returns is not widened: its types are fixed by the first commit.
+    # What a transform or a query returns may have other types in the next run: only a rebuild is certain.
     may_widen = config.from_ is None and not config.transform
     if reasons := [*found.refusals, *_list_type_changes(found.schema, may_widen=may_widen)]:
         lost = _explain_lost(found.rows)
