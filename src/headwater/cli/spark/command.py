@@ -11,7 +11,7 @@ import typer
 
 from headwater.cli.invocation import Invocation, JsonFlag
 from headwater.cli.sql.output import SHOWN_ROWS, Format, choose_format
-from headwater.errors import UsageError
+from headwater.errors import TableNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from headwater.api import Lake
@@ -29,7 +29,7 @@ def spark(  # noqa: PLR0913, PLR0917 - one parameter per option
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE [ARGS]...]",
+            metavar="FILE [ARGS]",
             help="Python script and its arguments; with --sql, a statement. Without it: a prompt, or what is "
             "piped in.",
         ),
@@ -62,7 +62,7 @@ def spark(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Open a shell of PySpark, or of Spark SQL, with all tables under their names, or run a script.
+    """Open a shell of PySpark or Spark SQL with all tables under their names, or run a script.
 
     In Python, `spark` is the session, and `lake` is what `headwater.open()` returns. Without --allow-writes,
     only queries are allowed. A statement that writes holds the lease of its table: it is rejected while
@@ -111,8 +111,11 @@ def _open_shell(ctx: typer.Context, *, allow_writes: bool) -> "Iterator[tuple[Sp
 def _describe(shell: "SparkShell", allow_writes: bool) -> str:
     """Describe the tables, for the beginning of a prompt."""
     lines = [f"Tables: {', '.join(shell.tables.present)}"]
-    if shell.tables.absent:
-        lines.append(f"Without rows yet: {', '.join(shell.tables.absent)}")
+    absent = shell.tables.absent.items()
+    if empty := [name for name, problem in absent if isinstance(problem, TableNotFoundError)]:
+        lines.append(f"Without rows yet: {', '.join(empty)}")
+    if unreadable := [name for name, problem in absent if not isinstance(problem, TableNotFoundError)]:
+        lines.append(f"Not readable with Spark: {', '.join(unreadable)}")
     if not allow_writes:
         lines.append("Read-only: --allow-writes allows INSERT, UPDATE, DELETE, MERGE INTO and CALL")
     return "\n".join(lines)

@@ -89,7 +89,7 @@ class _Console(InteractiveConsole):
 def _run_ipython(names: Mapping[str, Any], greeting: str) -> None:
     embed = import_module("IPython.terminal.embed")
     shell = embed.InteractiveShellEmbed(
-        user_ns=dict(names), banner1=f"{greeting}\n`spark` is the session, `lake` the lake", exit_msg=""
+        user_ns=dict(names), banner1=f"{greeting}\n`spark` is the session, `lake` the lake\n", exit_msg=""
     )
 
     def show(_shell: Any, _kind: Any, error: HeadwaterError, _trace: Any, **_: Any) -> None:
