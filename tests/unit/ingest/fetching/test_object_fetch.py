@@ -449,8 +449,8 @@ def test_hostile_documents_share_a_budget_and_the_others_of_the_task_are_read(be
 
 
 def test_an_archive_of_slow_documents_is_given_up_as_a_whole(bench: Bench) -> None:
-    # Each takes a fifth of its limit, and all of them eighty times its limit.
-    members = {f"{at}.md": b"* a\n" * 700 for at in range(400)}
+    # Each takes a twentieth of its limit, and all of them eighty times its limit.
+    members = {f"{at}.md": b"* a\n" * 175 for at in range(1600)}
     refs = [bench.put("slow.zip", write_zip(members)), bench.put("good.md", b"# A\n")]
     plan = bench.plan(
         "document", arrow_schema=DOCUMENT_SCHEMA.serialize().to_pybytes(), options={"timeoutSeconds": "0.15"}
