@@ -78,6 +78,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Run an edited file on a shadow of the lake, and compare its rows with the current file's.",
         ),
         "sql": ("sql", "Query the configured tables, events, quarantine and ledger with SQL."),
+        "spark": (
+            "spark",
+            "Open a shell of PySpark or Spark SQL with all tables under their names, or run a script.",
+        ),
         "changes": (
             "tables.changes",
             "Show the rows inserted (i), updated (u) and deleted (d) in a table since a point in time.",

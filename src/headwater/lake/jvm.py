@@ -226,6 +226,34 @@ class Jvm:
         convert = self._find("scala.collection.JavaConverters.asScalaBufferConverter")
         return convert(java_list).asScala().toSeq()
 
+    def build_catalog_table(self, name: str, path: str, schema: Any, options: Mapping[str, str]) -> Any:
+        """Build Spark's `CatalogTable` of a Hudi table; `schema` is a Java `StructType`."""
+        catalog = "org.apache.spark.sql.catalyst.catalog"
+        table, some = self._find(f"{catalog}.CatalogTable"), self._find("scala.Option.apply")
+        given = self._find("scala.collection.JavaConverters.mapAsScalaMapConverter")(self.build_map(options))
+        to_map = self._find("scala.collection.immutable.Map$").__getattr__("MODULE$").apply
+        absent, nothing = self.build_absent(), self.build_sequence(self.build_list([]))
+        storage = self._find(f"{catalog}.CatalogStorageFormat")(
+            some(self._path(path).toUri()), absent, absent, absent, False, to_map(nothing)
+        )
+        kind = self._find(f"{catalog}.CatalogTableType.EXTERNAL")()
+        # Scala's default values: Java has to pass all arguments.
+        default = {at: getattr(table, f"apply$default${at}")() for at in range(8, 21)}
+        default[12] = to_map(given.asScala().toSeq())
+        identifier = self.build_identifier(name)
+        return table(
+            identifier, kind, storage, schema, some("hudi"), nothing, absent, *map(default.get, range(8, 21))
+        )
+
+    def build_identifier(self, name: str) -> Any:
+        """Build Spark's name of a table in the database `default`."""
+        database = self._find("scala.Option.apply")("default")
+        return self._find("org.apache.spark.sql.catalyst.TableIdentifier")(name, database)
+
+    def build_rows(self, session: Any, plan: Any) -> Any:
+        """Build the `Dataset` of a logical plan."""
+        return self._find("org.apache.spark.sql.Dataset.ofRows")(session, plan)
+
     def list_index_kinds(self, partitions: Sequence[str]) -> Any:
         """Return Hudi's `MetadataPartitionType`s for partitions such as `column_stats`."""
         kinds = self._find("org.apache.hudi.metadata.MetadataPartitionType")
@@ -391,6 +419,55 @@ def transform_by_class(frame: DataFrame, name: str) -> DataFrame:
     spark: Any = frame.sparkSession
     found = connect(spark).call_transformer(name, spark._jsparkSession, frame._jdf)
     return DataFrame(found, spark)
+
+
+def build_session_state(spark: SparkSession) -> Any:
+    """Build the Java object of another session on the same context, with views and settings of its own."""
+    own: Any = spark.newSession()
+    return own._jsparkSession
+
+
+def parse_plan(spark: SparkSession, text: str) -> Any:
+    """Parse a statement of Spark SQL, with Hudi's additions, to a logical plan; executes nothing.
+
+    Raises PySpark's `ParseException`.
+    """
+    session: Any = spark
+    return session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+
+
+def is_plan_of_command(spark: SparkSession, plan: Any) -> bool:
+    """True for the plan of a statement that is executed at once, not a query."""
+    command = connect(spark).load_class("org.apache.spark.sql.catalyst.plans.logical.Command")
+    return bool(command.isInstance(plan))
+
+
+def build_frame(spark: SparkSession, plan: Any) -> DataFrame:
+    """Build the rows of the plan of a query, lazily. Raises PySpark's `AnalysisException`."""
+    session: Any = spark
+    return DataFrame(connect(spark).build_rows(session._jsparkSession, plan), spark)
+
+
+def put_catalog_table(rows: DataFrame, name: str, path: str, options: Mapping[str, str]) -> None:
+    """Add or replace a Hudi table in the catalog of a session, with the columns of `rows` and options.
+
+    Changes no file of the table.
+    """
+    spark: Any = rows.sparkSession
+    java = connect(spark)
+    catalog = spark._jsparkSession.sessionState().catalog()
+    drop_catalog_table(spark, name)
+    schema: Any = rows._jdf.schema()
+    catalog.createTable(java.build_catalog_table(name, path, schema, options), False, False)
+    # The session remembers the files of the previous one.
+    catalog.refreshTable(java.build_identifier(name))
+
+
+def drop_catalog_table(spark: SparkSession, name: str) -> None:
+    """Remove a table from the catalog of a session; its files stay. Idempotent."""
+    session: Any = spark
+    catalog = session._jsparkSession.sessionState().catalog()
+    catalog.dropTable(connect(spark).build_identifier(name), True, False)
 
 
 def activate_session(spark: SparkSession) -> None:

@@ -77,14 +77,23 @@ class ServiceTable:
         with explained_lake(self.address.path):
             return self.java.build_meta_client(self.address.path)
 
+    def build_client_options(self) -> dict[str, str]:
+        """Build the options of a client for table services. Raises the errors of `load_timeline`."""
+        meta_client = self.load_meta_client()
+        with explained_lake(self.address.path):
+            return self._build_options(meta_client)
+
+    def _build_options(self, meta_client: Any) -> dict[str, str]:
+        properties = self.java.read_map(meta_client.getTableConfig().propsMap())
+        lock = read_session_lock(read_session_settings(self.spark), self.address.name)
+        return service_options(properties, self.extra) | lock | dict(self.extra)
+
     @contextmanager
     def open_client(self, options: Mapping[str, str]) -> Iterator[Any]:
         """Open a write client with these options, closed at the end; its exceptions become `LakeError`."""
         meta_client = self.load_meta_client()
         with explained_lake(self.address.path):
-            properties = self.java.read_map(meta_client.getTableConfig().propsMap())
-            lock = read_session_lock(read_session_settings(self.spark), self.address.name)
-            built = service_options(properties, self.extra) | lock | dict(self.extra) | dict(options)
+            built = self._build_options(meta_client) | dict(options)
             client = self.java.build_write_client(meta_client, self.address.name, built)
             try:
                 yield client

@@ -69,6 +69,13 @@ def returns(value: object) -> Callable[..., object]:
     return lambda *_args, **_options: value
 
 
+def raises(error: Exception) -> Callable[..., object]:
+    def fail(*_args: object, **_options: object) -> object:
+        raise error
+
+    return fail
+
+
 def run_case(name: str, code: int, *, once: bool = False, quarantined: int = 0, **report: Any) -> Case:
     given = RunReport(CaptureStats(), {}, report.pop("failures", {}), **report)
     patches = {
@@ -263,6 +270,16 @@ def validate_case(code: int, *lost: str) -> Case:
     return Case(f"table metadata validate: {lost}", words, code, patches, needs)
 
 
+def spark_case(code: int, error: Exception | None = None) -> Case:
+    tables = SimpleNamespace(present=[], absent={})
+    shell = SimpleNamespace(session=None, tables=tables)
+    patches = {
+        "headwater.cli.spark.command._open_shell": returns(nullcontext((shell, None))),
+        "headwater.cli.spark.python.runpy.run_path": raises(error) if error else returns({}),
+    }
+    return Case(f"spark: {error}", ("spark", __file__), code, patches, "spark.python:FAILED" if code else "")
+
+
 FAILURE = SourceError("the listing failed")
 CASES = [
     run_case("nothing to report", 0),
@@ -331,6 +348,8 @@ CASES = [
     check_case(3, "the rows of a commit are gone"),
     validate_case(0),
     validate_case(1, "a.parquet"),
+    spark_case(0),
+    spark_case(1, ZeroDivisionError("division by zero")),
     Case("config check: good", ("config", "check"), 0, {}),
     Case("version", ("--version",), 0, {}, "main:"),
 ]
@@ -349,7 +368,9 @@ def test_exit_code(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case.words[0] not in ("demo", "--version")], ids=lambda case: case.name
+    "case",
+    [case for case in CASES if case.words[0] not in ("demo", "spark", "--version")],
+    ids=lambda case: case.name,
 )
 def test_exit_code_is_the_same_with_json(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = invoke(case, tmp_path, monkeypatch, "--json")

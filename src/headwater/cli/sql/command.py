@@ -122,7 +122,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
         else:
             write_result(result, chosen, columns, output)
 
-    text = _read_query(query, file)
+    text = read_query(query, file)
     if text is not None:
         execute(text)
         return
@@ -132,7 +132,7 @@ def sql(  # noqa: PLR0913, PLR0917 - one parameter per option
     run_prompt(execute, list(list_tables(settings)), lambda name: _list_columns(settings, name))
 
 
-def _read_query(query: str | None, file: Path | None) -> str | None:
+def read_query(query: str | None, file: Path | None) -> str | None:
     """Return the query that is given or piped in; None for a prompt. Raises `UsageError`."""
     if query is not None and file is not None:
         raise UsageError("both a query and --file are given", hint="specify one of them")

@@ -66,8 +66,10 @@ def list_shown(columns: Sequence[str], query: str, *, all_columns: bool) -> list
     return [name for name in columns if all_columns or not is_own_column(name) or name.lower() in asked]
 
 
-def show_table(result: "QueryResult", columns: Sequence[str], limit: int | None) -> None:
-    """Print a table, the number of its rows, and what has read them."""
+def show_table(
+    result: "QueryResult", columns: Sequence[str], limit: int | None, *, names_engine: bool = True
+) -> None:
+    """Print a table, the number of its rows, and with `names_engine` what has read them."""
     shown = limit or SHOWN_ROWS
     rows = list(islice(result.rows, shown + 1))
     render_table(columns, [[_format(row[name]) for name in columns] for row in rows[:shown]])
@@ -75,7 +77,8 @@ def show_table(result: "QueryResult", columns: Sequence[str], limit: int | None)
         render_text(f"First {shown} rows; show more with --limit N, or all with --json")
     else:
         render_text(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
-    render_text(f"read by {result.engine}")
+    if names_engine:
+        render_text(f"read by {result.engine}")
 
 
 def write_result(result: "QueryResult", chosen: Format, columns: Sequence[str], file: Path | None) -> None:

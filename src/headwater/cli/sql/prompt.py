@@ -18,14 +18,29 @@ _HELP = "End a statement with ;   \\t lists the tables   \\q or Ctrl-D ends   Ta
 _HISTORY = 2_000
 _MORE = "...> "
 
+_DELIMITERS = " \t\n\"'`(),;=<>."
+
 Execute = Callable[[str], None]
+Completer = Callable[[str, int], str | None]
+"""As readline calls it: what is begun, and the number of the wanted word."""
 
 
-def run_prompt(execute: Execute, tables: Sequence[str], list_columns: Callable[[str], Sequence[str]]) -> None:
-    """Read statements until the end of the input, and execute each. An error ends only its statement."""
+def run_prompt(
+    execute: Execute,
+    tables: Sequence[str],
+    list_columns: Callable[[str], Sequence[str]],
+    *,
+    history: str = "sql-history",
+    greeting: str = "",
+) -> None:
+    """Read statements until the end of the input, and execute each. An error ends only its statement.
+
+    `history` is a file in the state folder. `greeting` replaces the list of tables.
+    """
     words = Words(tables, list_columns)
-    with _editing(words):
-        render_text(f"Tables: {', '.join(tables)}\n{_HELP}")
+    with edited_lines(history, words.build_completer()):
+        tables_line = f"Tables: {', '.join(tables)}"
+        render_text(f"{greeting or tables_line}\n{_HELP}")
         for statement in iter_statements(_iter_lines()):
             words.note(statement)
             try:
@@ -81,6 +96,19 @@ class Words:
         known = dict.fromkeys((*self._tables, *columns, *KEYWORDS))
         return [word for word in known if word.lower().startswith(begun.lower())]
 
+    def build_completer(self) -> Completer:
+        """Return what readline calls."""
+        found: list[str] = []
+
+        def complete(begun: str, state: int) -> str | None:
+            import readline
+
+            if state == 0:
+                found[:] = self.complete(begun, readline.get_line_buffer())
+            return found[state] if state < len(found) else None
+
+        return complete
+
 
 def _iter_lines() -> Iterator[str | None]:
     prompt = "sql> "
@@ -101,24 +129,17 @@ def _iter_lines() -> Iterator[str | None]:
 
 
 @contextmanager
-def _editing(words: Words) -> Iterator[None]:
+def edited_lines(history_name: str, complete: Completer, delimiters: str = _DELIMITERS) -> Iterator[None]:
     """Edit lines with history and completion, where Python has readline."""
     try:
         import readline
     except ImportError:
         yield
         return
-    history = find_state_folder(read_environment()) / "sql-history"
+    history = find_state_folder(read_environment()) / history_name
     _load(readline.read_history_file, history)
     readline.set_history_length(_HISTORY)
-    found: list[str] = []
-
-    def complete(begun: str, state: int) -> str | None:
-        if state == 0:
-            found[:] = words.complete(begun, readline.get_line_buffer())
-        return found[state] if state < len(found) else None
-
-    readline.set_completer_delims(" \t\n\"'`(),;=<>.")
+    readline.set_completer_delims(delimiters)
     readline.set_completer(complete)
     readline.parse_and_bind("tab: complete")
     try:

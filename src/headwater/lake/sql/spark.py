@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import LakeError, UsageError
 from headwater.lake.failures import explain_lake_failure
@@ -30,21 +30,26 @@ def run_on_spark(
     """
     try:
         for name, path in tables.items():
-            _check_filters_work(spark, path)
+            check_filters_work(spark, path)
             read_on_spark(spark, path, query).createOrReplaceTempView(name)
         frame = spark.sql(sql.rstrip().rstrip(";"))
-        limited = frame if limit is None else frame.limit(limit)
-        columns = number_duplicates(frame.columns)
-        paths = ", ".join(tables.values())
-        renamed = limited.toDF(*columns)
-        return QueryResult(columns, iter_rows(renamed, paths), "spark", lambda: read_as_arrow(renamed, paths))
+        return build_result(frame, ", ".join(tables.values()), limit)
     except (AnalysisException, ParseException) as error:
         raise UsageError(f"SQL: {' '.join(str(error).partition(';')[0].split())[:300]}") from error
     except (PySparkException, Py4JError) as error:
         raise explain_lake_failure(", ".join(tables.values()), error) from error
 
 
-def _check_filters_work(spark: SparkSession, path: str) -> None:
+def build_result(frame: DataFrame, paths: str, limit: int | None) -> QueryResult:
+    """Return the rows of a frame of the tables at `paths`, at most `limit`."""
+    limited = frame if limit is None else frame.limit(limit)
+    columns = number_duplicates(frame.columns)
+    renamed = limited.toDF(*columns)
+    return QueryResult(columns, iter_rows(renamed, paths), "spark", lambda: read_as_arrow(renamed, paths))
+
+
+def check_filters_work(spark: SparkSession, path: str) -> None:
+    """Raise `LakeError` for a table of which Spark would omit rows."""
     properties = TableProperties(load_timeline(spark, path).read_properties())
     if is_by_time(properties.read("key_generator_type")):
         raise LakeError(

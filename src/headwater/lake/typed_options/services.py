@@ -9,6 +9,11 @@ executing."""
 NO_PLANNED_COMPACTION = {"hoodie.compact.schedule.inline": "false"}
 """For a write that must not schedule a compaction, which fails on a copy-on-write table."""
 
+PREFIX = "hoodie."
+
+REJECT_WRITES = {"hoodie.write.concurrency.mode": "write with spark.sql(...) or lake[...] in this shell"}
+"""For a table in a catalog: any write by its name fails, and Hudi's message contains this value."""
+
 COMBINED = {"hoodie.combine.before.insert": "true"}
 """Deduplicates the rows of one write by key, as in an upsert."""
 

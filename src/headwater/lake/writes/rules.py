@@ -20,10 +20,9 @@ ROW_ORIGIN = (f"{OWN_PREFIX}event_id", f"{OWN_PREFIX}row")
 """These columns identify rows of an append table, even if they are not its key."""
 
 
-def check_operation(name: str, config: TableConfig, operation: str) -> None:
-    """Raise `UsageError` for an operation that would violate the guarantees of the table's mode."""
-    mode = config.effective_mode
-    if mode == "mirror":
+def check_writable(name: str, config: TableConfig) -> None:
+    """Raise `UsageError` for a table whose rows are those of its objects alone."""
+    if config.effective_mode == "mirror":
         raise UsageError(
             f"table {name} is a mirror: its rows are those of its objects, and the next change of an object "
             "would delete other rows",
@@ -41,6 +40,12 @@ def check_operation(name: str, config: TableConfig, operation: str) -> None:
             "undo the write",
             hint="write a new set of files; or write to another table with `mode: merge`",
         )
+
+
+def check_operation(name: str, config: TableConfig, operation: str) -> None:
+    """Raise `UsageError` for an operation that would violate the guarantees of the table's mode."""
+    check_writable(name, config)
+    mode = config.effective_mode
     allowed = _ALLOWED[mode]
     if operation in allowed:
         return

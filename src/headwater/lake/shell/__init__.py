@@ -1,0 +1,1 @@
+"""A Spark session in which a lake's tables have their names, and whose statements are checked first."""
