@@ -20,8 +20,13 @@ def render_text(text: str) -> None:
     _write(sys.stdout, text)
 
 
-def render_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
-    """Print a table; truncates nothing unless the output is a terminal. None is an empty cell."""
+def render_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", is_paged: bool = False
+) -> None:
+    """Print a table; truncates nothing unless the output is a terminal. None is an empty cell.
+
+    `is_paged` shows one that is longer than the terminal with the pager of `$PAGER`, or with `less`.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -33,6 +38,10 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, ti
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=MAX_PIPED_WIDTH)
+    elif is_paged and sys.stdin.isatty() and len(console.render_lines(table)) >= console.height:
+        with console.pager():
+            console.print(table)
+        return
     console.print(table)
 
 

@@ -1,5 +1,10 @@
 import json
 import math
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -52,3 +57,34 @@ def test_odd_keys_do_not_end_a_command(capsys: pytest.CaptureFixture[str]) -> No
     render_text("a\udc80b")
     render_table(("key",), [("a\udc80b",)])
     assert capsys.readouterr().out.count("a\\udc80b") == 2
+
+
+@pytest.mark.parametrize(("rows", "is_paged"), [(8, False), (30, True)])
+def test_a_table_longer_than_the_terminal_is_shown_by_the_pager(
+    rows: int, is_paged: bool, tmp_path: Path
+) -> None:
+    paged = tmp_path / "paged"
+    code = (
+        "from headwater.cli.rendering import render_table\n"
+        f"render_table(['n'], [[f'row {{n}}'] for n in range({rows})], is_paged=True)\n"
+    )
+    printed = run_in_terminal([sys.executable, "-c", code], {"PAGER": f"cat > {paged}", "LINES": "20"})
+    assert paged.exists() is is_paged
+    shown, other = (paged.read_text(), printed) if is_paged else (printed, "")
+    assert f"row {rows - 1}" in shown
+    assert "row" not in other
+
+
+def run_in_terminal(command: list[str], variables: dict[str, str]) -> str:
+    """Run a command whose standard streams are a terminal; return what it prints there."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", **variables}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        printed = b""
+        with suppress(OSError):  # the end of a terminal that no process has open any more
+            while data := os.read(ours, 4096):
+                printed += data
+    os.close(ours)
+    assert process.returncode == 0, printed
+    return printed.decode()

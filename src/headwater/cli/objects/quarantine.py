@@ -70,6 +70,7 @@ def list_items(
     render_table(
         ("id", "time", "level", "table", "reason", "what", "detail"),
         [[*(row[name] for name in names), _describe_location(row), _shorten(row["detail"])] for row in rows],
+        is_paged=True,
     )
     render_text(f"\n{_count_levels(rows)}. Show one: headwater quarantine show ID")
 

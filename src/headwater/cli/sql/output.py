@@ -72,7 +72,8 @@ def show_table(
     """Print a table, the number of its rows, and with `names_engine` what has read them."""
     shown = limit or SHOWN_ROWS
     rows = list(islice(result.rows, shown + 1))
-    render_table(columns, [[_format(row[name]) for name in columns] for row in rows[:shown]])
+    cells = [[_format(row[name]) for name in columns] for row in rows[:shown]]
+    render_table(columns, cells, is_paged=True)
     if len(rows) > shown:
         render_text(f"First {shown} rows; show more with --limit N, or all with --json")
     else:

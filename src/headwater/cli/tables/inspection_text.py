@@ -42,7 +42,7 @@ def render_actions(actions: "Sequence[Action]") -> None:
         "instant", "action", "state", "operation", "requested", "seconds",
         "inserted", "updated", "deleted", "bytes", "files", "note",
     )  # fmt: skip
-    render_table(titles, [_list_cells(action) for action in actions])
+    render_table(titles, [_list_cells(action) for action in actions], is_paged=True)
     _render_problems(action.problem for action in actions if action.problem)
 
 
@@ -92,6 +92,7 @@ def render_layout(found: "TableLayout") -> None:
             )
             for one in found.slices
         ],
+        is_paged=True,
     )
     if found.uncommitted:
         render_text("")
@@ -120,6 +121,7 @@ def render_partitions(partitions: "Sequence[PartitionSummary]") -> None:
             )
             for one in partitions
         ],
+        is_paged=True,
     )
 
 
