@@ -4,9 +4,10 @@ The bytes are an Arrow stream, so that a task reads a range as it reads a file.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -40,15 +41,49 @@ class LogRecord:
     @property
     def time(self) -> datetime | None:
         """Return its time, in UTC."""
-        return None if self.millis is None else _EPOCH + timedelta(milliseconds=self.millis)
+        return _to_time(self.millis)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class LogColumns:
+    """Collects messages column by column: an object for each of millions would take most of the time."""
+
+    offsets: list[int] = field(default_factory=list)
+    millis: list[int | None] = field(default_factory=list)
+    keys: list[bytes | None] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
+    headers: list[Sequence[tuple[str, bytes | None]]] = field(default_factory=list)
+
+    def add(self, record: LogRecord) -> None:
+        """Add a message."""
+        self.offsets.append(record.offset)
+        self.millis.append(record.millis)
+        self.keys.append(record.key)
+        self.values.append(record.value)
+        self.headers.append(record.headers)
+
+    def build(self) -> pa.RecordBatch:
+        """Return them as `LogRange.columns`."""
+        headers = [_to_structs(found) for found in self.headers] if any(self.headers) else None
+        return pa.record_batch(
+            [
+                pa.array(self.offsets, pa.int64()),
+                pa.array(self.millis, pa.int64()),
+                pa.array(self.keys, pa.binary()),
+                pa.array(self.values, pa.binary()),
+                pa.array(headers or [None] * len(self.offsets), _SCHEMA.field("headers").type),
+            ],
+            schema=_SCHEMA,
+        )
+
+
+@dataclass(frozen=True)
 class LogRange:
     """The messages of the offsets from `begin` to `end` (exclusive) of one partition.
 
     Those before `available` were removed before they were read. Further offsets without a message are those
-    of transactions, or of messages that a compaction removed.
+    of transactions, or of messages that a compaction removed. `columns`: offset, millis (int64), key, value
+    (binary), headers; null as None in `LogRecord`.
     """
 
     topic: str
@@ -56,47 +91,57 @@ class LogRange:
     begin: int
     end: int
     available: int
-    records: Sequence[LogRecord]
+    columns: pa.RecordBatch
+
+    @property
+    def last_time(self) -> datetime | None:
+        """Return the time of the last message, in UTC; None without one."""
+        millis = self.columns.column("millis")
+        return _to_time(millis[-1].as_py()) if len(millis) else None
 
     def encode(self) -> bytes:
         """Return the bytes of the object."""
-        records = self.records
-        arrays = [
-            pa.array([record.offset for record in records], pa.int64()),
-            pa.array([record.millis for record in records], pa.int64()),
-            pa.array([record.key for record in records], pa.binary()),
-            pa.array([record.value for record in records], pa.binary()),
-            pa.array([_to_structs(record.headers) for record in records], _SCHEMA.field("headers").type),
-        ]
         place = [self.topic, self.partition, self.begin, self.end, self.available]
         schema = _SCHEMA.with_metadata({_RANGE: json.dumps(place).encode()})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            writer.write_batch(self.columns)
         return _MAGIC + bytes(sink.getvalue())
 
     @classmethod
     def decode(cls, data: bytes) -> "LogRange":
         """Return the range in the bytes of an object. Raises `ValueError` for other bytes."""
         with pa.ipc.open_stream(pa.py_buffer(data)[len(_MAGIC) :]) as reader:
-            topic, partition, *offsets = json.loads((reader.schema.metadata or {})[_RANGE])
-            columns = reader.read_all()
-        values = [columns.column(name).to_pylist() for name in ("offset", "millis", "key", "value")]
-        headers = columns.column("headers")
+            topic, partition, begin, end, available = json.loads((reader.schema.metadata or {})[_RANGE])
+            columns = reader.read_next_batch().replace_schema_metadata(None)
+        return cls(topic, partition, begin, end, available, columns)
+
+    @cached_property
+    def records(self) -> Sequence[LogRecord]:
+        """Return the messages one by one."""
+        values = [self.columns.column(name).to_pylist() for name in ("offset", "millis", "key", "value")]
+        headers = self.columns.column("headers")
         if headers.null_count == len(headers):
-            records = [LogRecord(*found) for found in zip(*values, strict=True)]
-        else:
-            tuples = [
-                tuple((one["name"], one["value"]) for one in found or ()) for found in headers.to_pylist()
-            ]
-            records = [LogRecord(*found) for found in zip(*values, tuples, strict=True)]
-        begin, end, available = offsets
-        return cls(topic, partition, begin, end, available, records)
+            return [LogRecord(*found) for found in zip(*values, strict=True)]
+        tuples = [tuple((one["name"], one["value"]) for one in found or ()) for found in headers.to_pylist()]
+        return [LogRecord(*found) for found in zip(*values, tuples, strict=True)]
+
+
+def build_columns(records: Iterable[LogRecord]) -> pa.RecordBatch:
+    """Return messages as `LogRange.columns`."""
+    columns = LogColumns()
+    for record in records:
+        columns.add(record)
+    return columns.build()
 
 
 def is_log(data: bytes) -> bool:
     """True if these are the bytes of a range."""
     return data.startswith(_MAGIC)
+
+
+def _to_time(millis: int | None) -> datetime | None:
+    return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
 
 
 def _to_structs(headers: Sequence[tuple[str, bytes | None]]) -> list[dict[str, object]] | None:

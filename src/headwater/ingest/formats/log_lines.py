@@ -11,9 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import pyarrow as pa
+from pyarrow import compute
+
 from headwater.errors import ObjectError
 from headwater.ingest.formats.binary_records.faults import RecordFaultError
 from headwater.ingest.formats.binary_records.framing import split_header
+from headwater.ingest.formats.json import DOCUMENT_BORDERS
 from headwater.ingest.formats.json_values import mark_lone_surrogates
 from headwater.ingest.formats.log_options import LogOptions, read_log_options
 from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
@@ -25,6 +29,7 @@ _BINARY_FORMATS = frozenset({"avro_records", "protobuf"})
 _KEPT_CHARS = 1_000
 _WHOLE_NUMBER = re.compile(rb"-?(?:0|[1-9]\d{0,17})")
 _LINE_ENDS = re.compile(rb"[\r\n]")
+_BORDERS = tuple(border.encode() for border in DOCUMENT_BORDERS)
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -42,13 +47,16 @@ def read_log_lines(
 ) -> Lines:
     """Return the records of all messages of a range; `name` is that of the format."""
     log, given = LogRange.decode(source.data), read_log_options(options)
+    is_plain = name == "json" and not options.flag("multiLine") and not options.text("encoding", "charset")
+    if is_plain and not options.flag("confluent") and (plain := _read_plain(log, given)) is not None:
+        return plain
     valued = [record for record in log.records if record.value is not None]
     bad: list[_Read] = []
     if name == "json" and options.flag("confluent"):
         valued, bad = _leave_out_headers(valued)
     if name in _BINARY_FORMATS:
         read = _read_binary(lines_format, source, options, valued)
-    elif name == "json" and not options.flag("multiLine") and not options.text("encoding", "charset"):
+    elif is_plain:
         read = _read_json(lines_format, source, options, valued)
     else:
         each = options.replace(header="false") if name == "csv" else options
@@ -114,6 +122,23 @@ class _Numbered:
         return Lines(self._numbers, self._texts, note, rescued=rescued)
 
 
+def _read_plain(log: LogRange, options: LogOptions) -> Lines | None:
+    """Read all messages at once; None unless each is certainly one JSON document, and a record as it is."""
+    values = log.columns.column("value")
+    if options.columns or options.tombstones == "delete" or values.null_count or log.available > log.begin:
+        return None
+    try:
+        texts = compute.ascii_trim_whitespace(values.cast(pa.string()))
+    except pa.ArrowInvalid:
+        return None  # some are not UTF-8
+    if not compute.all(compute.starts_with(texts, "{"), min_count=0).as_py():
+        return None
+    if any(compute.any(compute.match_substring(texts, border)).as_py() for border in DOCUMENT_BORDERS):
+        return None
+    numbers = compute.subtract(log.columns.column("offset"), log.begin - 1).to_pylist()
+    return Lines(numbers, mark_lone_surrogates(texts.to_pylist()), _describe(log, options, 0))
+
+
 def _read_json(
     lines_format: LinesFormat, source: ObjectData, options: ReaderOptions, records: Iterable[LogRecord]
 ) -> Iterator[_Read]:
@@ -123,7 +148,7 @@ def _read_json(
     others: list[LogRecord] = []
     for record in records:
         value = (record.value or b"").strip()
-        if value.startswith((b"[", *_BYTE_ORDER_MARKS)) or b"}{" in value or b"} {" in value:
+        if value.startswith((b"[", *_BYTE_ORDER_MARKS)) or any(border in value for border in _BORDERS):
             others.append(record)
             continue
         plain.append(record)
@@ -277,8 +302,8 @@ def show_bytes(data: bytes | None) -> str:
 
 def _describe(log: LogRange, options: LogOptions, blank: int) -> str:
     """Return a sentence about the offsets without a record; empty if each has one."""
-    tombstones = sum(record.value is None for record in log.records)
-    gaps = log.end - log.available - len(log.records)
+    tombstones = log.columns.column("value").null_count
+    gaps = log.end - log.available - log.columns.num_rows
     parts = [
         (gaps, "offsets have no message: they are of transactions, or compacted"),
         (tombstones if options.tombstones == "leave_out" else 0, "messages have no value"),

@@ -4,7 +4,7 @@
 - A number that no double can hold is infinite; in a column of strings it is the text `"Infinity"`.
 - A whole number with more digits than a double has is rounded: 9007199254740993 to 9007199254740992.
 - A fraction with more digits than a decimal has is rounded: 1.5 to 2 in a `decimal(20,0)`.
-- A time of day becomes a time on the day of the read, and a month its first day.
+- A time of day becomes a time on the day of the read, and a month or a year its first day.
 - Text after a date in a column of dates is dropped, such as a time, and `2024` is its first of January.
 - `01234` in a column of numbers is 1234. A column of numbers inferred from some records may get identifiers
   later.
@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     FloatType,
+    IntegralType,
     StringType,
     StructField,
     StructType,
@@ -44,7 +45,7 @@ _HUGE_NUMBER = r"\d[eE]\+?\d{2}|\d{39}"
 _NO_DATE = r"(?:T?\d{1,2}:\d|\d{4,}-\d{1,2}\s*(?![-\d]))"
 _DATE = r"[-+]?\d{4,}-\d{1,2}-\d{1,2}"
 _MIDNIGHT = r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
-# Whole numbers with fewer digits are exact.
+# Whole numbers with no more digits are exact.
 _EXACT_DIGITS: Mapping[type[DataType], int] = {DoubleType: 15, FloatType: 7}
 _MAX_DIGITS = "decimal(38,0)"
 
@@ -67,7 +68,8 @@ class Corrections:
         # Their texts are headwater's own: an infinite value was one in the record, too.
         self._is_binary = file_format in RECORD_ENCODINGS
         self._unit = ReaderOptions(options).text("epochUnit", default="auto").lower()
-        self._takes_times_of_day = bool(ReaderOptions(options).text("timestampFormat"))
+        self._time_format = ReaderOptions(options).text("timestampFormat")
+        self._zone = ReaderOptions(options).text("timeZone", default="UTC")
         has_format = bool(ReaderOptions(options).text("dateFormat"))
         self._dates = {f.name for f in schema if isinstance(f.dataType, DateType) and not has_format}
         self._floats = {f.name for f in schema if isinstance(f.dataType, DoubleType | FloatType)}
@@ -87,18 +89,39 @@ class Corrections:
         return bool(self._inspected or self._has_infinite)
 
     def apply(self, value: Column, typed: Column, as_texts: Column) -> Column:
-        """Return the struct of columns and corrupt text, of a record parsed by its schema and as text."""
+        """Return the struct of columns and corrupt text, of a record parsed by its schema and as text.
+
+        `typed` should be a column of the frame: it is referenced many times, and few records need more than a
+        comparison of its numbers.
+        """
+        suspicious = self._find_suspicious(value, typed)
         if not self._inspected:
-            return _let(typed, lambda found: self._build(value, found, None))
+            return F.when(suspicious, self._build(value, typed, None)).otherwise(typed)
+        inspected = _let(as_texts, lambda texts: self._build(value, typed, texts))
+        return F.when(suspicious, inspected).otherwise(typed)
 
-        def correct(found: Column) -> Column:
-            suspicious = found.getField(CORRUPT).isNotNull()
-            if self._suspicion:
-                suspicious = suspicious | value.rlike(self._suspicion)
-            inspected = _let(F.when(suspicious, as_texts), lambda texts: self._build(value, found, texts))
-            return F.when(suspicious, inspected).otherwise(self._build(value, found, None))
+    def _find_suspicious(self, value: Column, typed: Column) -> Column:
+        """True for a record that a correction may change, cheapest checks first; never null."""
+        found = F.lit(False)
+        if self._inspected:
+            found = typed.getField(CORRUPT).isNotNull()
+        for field in self._schema:
+            if field.name in self._floats:
+                first_inexact = float(10 ** _EXACT_DIGITS[type(field.dataType)])
+                is_inexact = F.abs(typed.getField(field.name)) >= first_inexact
+                found = found | F.coalesce(is_inexact, F.lit(False))
+            elif self._may_be_infinite(field.dataType):
+                found = found | _is_infinite(typed.getField(field.name), field.dataType)
+            elif field.name in self._dates or (field.name in self._times and not self._time_format):
+                found = found | self._may_be_partial(typed.getField(field.name), field.dataType)
+        return found | value.rlike(self._suspicion) if self._suspicion else found
 
-        return _let(typed, correct)
+    def _may_be_partial(self, found: Column, kind: DataType) -> Column:
+        """True if the text may be only a year, or a year and a month: Spark adds the first day."""
+        if isinstance(kind, DateType):
+            return F.coalesce(F.dayofmonth(found) == 1, F.lit(False))
+        local = F.from_utc_timestamp(found, self._zone)
+        return F.coalesce(F.date_trunc("year", local) == local, F.lit(False))
 
     def _build(self, value: Column, typed: Column, texts: Column | None) -> Column:
         """Build the record; with `texts`, other columns come from there, as they fit by the corrupt text."""
@@ -123,28 +146,42 @@ class Corrections:
             misfit = texts.getField(name).isNotNull() & found.isNull()
         elif texts is not None:
             found = texts.getField(name)
-        if not self._may_be_infinite(kind):
+        if name in self._floats or not self._may_be_infinite(kind):
             return found, misfit
-        is_huge = F.coalesce(_is_infinite(found, kind), F.lit(False)) & value.rlike(_HUGE_NUMBER)
-        if isinstance(kind, DoubleType | FloatType):
-            found = F.when(~is_huge, found)
+        is_huge = _is_infinite(found, kind) & value.rlike(_HUGE_NUMBER)
         return found, is_huge if misfit is None else misfit | is_huge
 
     def _correct_text(self, field: StructField, found: Column, text: Column) -> Column:
         """Return the value of a column whose text is checked; null for one that does not fit."""
         if field.name in self._times:
-            corrected = F.when(text.rlike(_NUMBER), build_epoch(text, self._unit))
-            if not self._takes_times_of_day:
-                corrected = corrected.when(text.rlike(rf"^\s*{_NO_DATE}"), F.lit(None))
-            return corrected.otherwise(found)
+            return self._correct_time(found, text)
         if field.name in self._dates:
             return F.when(text.rlike(rf"^\s*{_DATE}{_MIDNIGHT}\s*$"), found)
         if field.name in self._numbers:
             is_number = ~text.rlike(_IDENTIFIER)
-            found = F.when(is_number, found) if self._is_csv else _read_number(text, field.dataType)
+            read = _read_number(text, field.dataType)
+            found = F.when(is_number, found) if self._is_csv else F.coalesce(found, read)
         if isinstance(field.dataType, DecimalType):
             return _drop_cut(found, text, field.dataType)
         return _drop_rounded(found, text, field.dataType) if field.name in self._floats else found
+
+    def _correct_time(self, found: Column, text: Column) -> Column:
+        """Return the time of a count since 1970, or what Spark has found; null for part of a time.
+
+        Spark reads digits in quotes, or in CSV, by `timestampFormat` or as a year. It finds seconds for a
+        number in JSON, with an overflow for most other units.
+        """
+        is_number, count = text.rlike(_NUMBER), build_epoch(text, self._unit)
+        is_seconds = F.unix_micros(found) == text.cast("long") * F.lit(1_000_000)
+        is_count = is_number & (found.isNull() | F.coalesce(is_seconds, F.lit(False)))
+        if self._time_format:
+            formatted = F.try_to_timestamp(text, F.lit(self._time_format))
+            local = F.to_utc_timestamp(formatted, self._zone)
+            return F.when(is_count, F.coalesce(local, count)).otherwise(found)
+        if self._unit != "auto":
+            is_count = is_number
+        is_part = is_number | text.rlike(rf"^\s*{_NO_DATE}")
+        return F.when(is_count, count).when(~is_part, found)
 
     def _may_be_infinite(self, kind: DataType) -> bool:
         if self._is_binary:
@@ -154,14 +191,11 @@ class Corrections:
 
     def _build_suspicion(self, options: Mapping[str, str]) -> str:
         """Build a regular expression for texts that may need a correction although they fit the columns."""
-        kinds = {type(field.dataType) for field in self._schema}
-        digits = min((n for kind, n in _EXACT_DIGITS.items() if kind in kinds), default=0) + 1
-        long = rf"-?\d{{{digits},}}+(?![\d.eE])"
         if not self._is_csv:
             times = (_name(self._times), rf'(?:-?\d|"\s*{_NO_DATE})')
             dates = (_name(self._dates), rf'"(?!{_DATE}")')
             cut = ((_name([name]), rf'"?{_fraction(scale)}') for name, scale in self._scales.items())
-            pairs = (times, dates, (_name(self._floats), long), *cut)
+            pairs = (times, dates, *cut)
             return "|".join(rf"(?:{names})\s*:\s*{start}" for names, start in pairs if names)
         dialect = CsvDialect.from_options(ReaderOptions(options))
         begin = rf"(?:^|{re.escape(dialect.delimiter)})[ \t]*{re.escape(dialect.quote)}?[ \t]*"
@@ -171,7 +205,6 @@ class Corrections:
         starts += (
             [rf"{_DATE}[ \t]*[^\s{re.escape(dialect.delimiter + dialect.quote)}]"] if self._dates else []
         )
-        starts += [long] if self._floats else []
         return rf"{begin}(?:{'|'.join(starts)})" if starts else ""
 
 
@@ -181,16 +214,19 @@ def _let(value: Column, build: Callable[[Column], Column]) -> Column:
 
 
 def _read_number(text: Column, kind: DataType) -> Column:
-    is_whole = not isinstance(kind, DoubleType | FloatType)
-    number = F.when(text.rlike(_WHOLE_NUMBER if is_whole else _NUMBER), text.cast(kind))
-    return number if is_whole else F.when(F.abs(number) != float("inf"), number)
+    is_whole = isinstance(kind, IntegralType)
+    return F.when(text.rlike(_WHOLE_NUMBER if is_whole else _NUMBER), text.cast(kind))
 
 
 def _drop_rounded(found: Column, text: Column, kind: DataType) -> Column:
-    """Return null for a whole number of which the float has other digits than the text."""
+    """Return null for a number that is infinite as a float, or whole and has other digits than the text.
+
+    The text of an infinite number has digits in CSV, and quotes in JSON.
+    """
     digits = _EXACT_DIGITS[type(kind)]
     is_same = F.coalesce(text.cast(_MAX_DIGITS) == found.cast(_MAX_DIGITS), F.lit(False))
-    return F.when(is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$"), found)
+    is_huge = (F.abs(found) == float("inf")) & text.rlike(r'[\d"]')
+    return F.when(~is_huge & (is_same | ~text.rlike(rf"^\s*[-+]?\d{{{digits + 1},}}\s*$")), found)
 
 
 def _drop_cut(found: Column, text: Column, kind: DecimalType) -> Column:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -31,16 +31,24 @@ class RecordParser:
         self.options = parser_options(file_format, options) | own
         self._corrections = Corrections(file_format, schema, options, numbers)
 
-    def build_record(self, value: Column) -> Column:
-        """Build a struct with at least the data columns."""
+    def add_record(self, rows: DataFrame, name: str, where: Column) -> DataFrame:
+        """Add a struct with at least the data columns, from the column `value` of rows that `where` selects.
+
+        The first of two steps adds the column `<name>_typed`: Spark then parses each text once, and compiles
+        its corrections.
+        """
+        value = F.col("value")
         if self._format in COLUMN_FORMATS:
-            return value
+            return rows.withColumn(name, F.when(where, value))
         if self._format == "text":
-            return F.struct(value.alias("value"))
-        typed = self._parse(value, self._schema)
+            return rows.withColumn(name, F.when(where, F.struct(value.alias("value"))))
+        typed = F.when(where, self._parse(value, self._schema))
         if not self._corrections.are_needed:
-            return typed
-        return self._corrections.apply(value, typed, self._parse(value, self._corrections.text_schema))
+            return rows.withColumn(name, typed)
+        first = f"{name}_typed"
+        as_texts = self._parse(value, self._corrections.text_schema)
+        corrected = self._corrections.apply(value, F.col(first), as_texts)
+        return rows.withColumn(first, typed).withColumn(name, F.when(where, corrected))
 
     def _parse(self, value: Column, schema: StructType) -> Column:
         with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
@@ -55,7 +63,7 @@ class RecordParser:
         return parsed.getField(CORRUPT)
 
     def select_record(self, parsed: Column) -> Column:
-        """Select the struct of exactly the data columns from that of `build_record`."""
+        """Select the struct of exactly the data columns from that of `add_record`."""
         return F.struct(*(parsed.getField(field.name).alias(field.name) for field in self._schema))
 
 

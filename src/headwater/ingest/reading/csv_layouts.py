@@ -73,14 +73,13 @@ class CsvLayouts:
     def parse(self, rows: DataFrame, parser: RecordParser) -> DataFrame:
         """Add `parsed`, the result of `parser` for `value`, to rows that have `value` and `layout`."""
         if not self._numbers:
-            return rows.withColumn("parsed", parser.build_record(F.col("value")))
-        layout, value = F.col("layout"), F.col("value")
+            return parser.add_record(rows, "parsed", F.lit(True))
+        layout = F.col("layout")
         # One column per layout first, so that no record is parsed once for every field.
-        rows = rows.withColumn("layout_0", F.when(layout == 0, parser.build_record(value)))
+        rows = parser.add_record(rows, "layout_0", layout == 0)
         parsed = F.when(layout == 0, self._build_parsed(F.col("layout_0"), self._config.schema.fieldNames()))
         for names, number in self._numbers.items():
-            theirs = self._build_parser(names)
-            rows = rows.withColumn(f"layout_{number}", F.when(layout == number, theirs.build_record(value)))
+            rows = self._build_parser(names).add_record(rows, f"layout_{number}", layout == number)
             ours = self._build_parsed(F.col(f"layout_{number}"), self._name_fields(names))
             parsed = parsed.when(layout == number, ours)
         return rows.withColumn("parsed", parsed)

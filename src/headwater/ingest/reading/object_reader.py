@@ -216,7 +216,6 @@ class RecordParsing:
         corrupt = self._parser.build_corrupt(parsed)
         if config.file_format not in COLUMN_FORMATS:
             corrupt = F.when(F.col("value").startswith(MARKER), F.col("value")).otherwise(corrupt)
-        self._parsed = F.when(is_record, self._parser.build_record(F.col("value")))
         self._columns = [
             F.col("object_index"),
             F.col("row_number"),
@@ -228,7 +227,7 @@ class RecordParsing:
 
     def parse(self, fetched: DataFrame) -> DataFrame:
         """Parse `value`."""
-        return self.select(fetched.withColumn("parsed", self._parsed))
+        return self.select(self._parser.add_record(fetched, "parsed", F.col("outcome").isNull()))
 
     def select(self, frame: DataFrame) -> DataFrame:
         """Select the columns from a frame that already has `parsed`."""

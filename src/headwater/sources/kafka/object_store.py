@@ -22,7 +22,7 @@ from headwater.errors import (
 from headwater.sources.kafka.cluster import Cluster, Settings, with_credentials
 from headwater.sources.kafka.kafka_errors import END_OF_PARTITION, OUT_OF_RANGE, LastError, explain
 from headwater.sources.kafka.ranges import OffsetRange, Partition, parse_range
-from headwater.sources.log_records import LogRange, LogRecord
+from headwater.sources.log_records import LogColumns, LogRange
 from headwater.sources.object_store import ObjectContent, ObjectRef, ObjectState, ObjectStoreConfig
 
 _PATIENCE_SECONDS = 30.0
@@ -64,9 +64,8 @@ class KafkaObjectStore:
                 found = reader.read(one, topic_id, max_bytes, self.uri(ref))
         except SourceUnavailableError as error:
             raise ObjectUnavailableError(error.message, hint=error.hint) from error
-        last = found.records[-1].time if found.records else None
         data = found.encode()
-        return ObjectContent(data, ObjectState(None, topic_id, len(data), last or _now()))
+        return ObjectContent(data, ObjectState(None, topic_id, len(data), found.last_time or _now()))
 
     def state(self, ref: ObjectRef) -> ObjectState | None:
         """See `ObjectStore.state`. A range has one state only, as long as its topic exists."""
@@ -159,11 +158,11 @@ class _Collected:
     """The messages of a range so far; those before the offset `available` no longer exist."""
 
     available: int
-    records: list[LogRecord] = field(default_factory=list)
+    columns: LogColumns = field(default_factory=LogColumns)
     size: int = 0
 
-    def add(self, message: Message, limit: int | None, uri: str) -> None:
-        key, value = message.key(), message.value()
+    def add(self, message: Message, offset: int, limit: int | None, uri: str) -> None:
+        columns, key, value = self.columns, message.key(), message.value()
         self.size += len(key or b"") + len(value or b"")
         if limit is not None and self.size > limit:
             raise ObjectTooLargeError(
@@ -173,8 +172,11 @@ class _Collected:
             )
         kind, millis = message.timestamp()
         headers: Any = message.headers() or ()
-        found = tuple((name, _to_bytes(header)) for name, header in headers)
-        self.records.append(LogRecord(message.offset() or 0, millis if kind else None, key, value, found))
+        columns.offsets.append(offset)
+        columns.millis.append(millis if kind else None)
+        columns.keys.append(key)
+        columns.values.append(value)
+        columns.headers.append(tuple((name, _to_bytes(header)) for name, header in headers))
 
 
 class _Reader:
@@ -214,7 +216,7 @@ class _Reader:
             found = _Collected(one.begin)
             self._collect(one, found, limit, uri)
         self._place = (topic_id, one)
-        return LogRange(*one.partition, one.begin, one.end, found.available, found.records)
+        return LogRange(*one.partition, one.begin, one.end, found.available, found.columns.build())
 
     def close(self) -> None:
         """Close the connections."""
@@ -232,7 +234,7 @@ class _Reader:
             for at, message in enumerate(received):
                 offset = message.offset()
                 if (error := message.error()) is not None:
-                    if error.code() == OUT_OF_RANGE and not found.records:
+                    if error.code() == OUT_OF_RANGE and not found.columns.offsets:
                         found.available = self._find_first(one, error, uri)
                         self._go_to(one, found.available)
                         break
@@ -245,7 +247,7 @@ class _Reader:
                     self._ahead = received[at:]
                     return
                 elif offset is not None and offset >= one.begin:
-                    found.add(message, limit, uri)
+                    found.add(message, offset, limit, uri)
                     if offset == one.end - 1:
                         self._ahead = received[at + 1 :]
                         return

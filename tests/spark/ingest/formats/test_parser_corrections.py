@@ -1,5 +1,6 @@
 """Values that Spark's parsers change or drop without an error go to quarantine."""
 
+import math
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -56,6 +57,44 @@ CASES: dict[str, Case] = {
             ("unparsable", n, text)
             for n, text in ((3, '{"v": 1.105}'), (4, '{"v": "1.005"}'), (6, '{"v": 15e-3}'))
         ],
+    ),
+    "hinted_numbers": (
+        {"format": "json", "schema_hints": "v decimal(10,2), f double, t timestamp"},
+        {
+            "a.json": '{"v": 1.5, "t": 1777716000}\n{"v": "2.5", "t": 1777716000000}\n{"v": 1e2, "f": 1e17}\n'
+            '{"f": "Infinity", "t": 1777716000}\n{"f": "Infinity", "v": 1e2}\n{"v": "x", "t": 1777716000}\n'
+        },
+        "v f t",
+        [
+            *((None, math.inf, SEEN), (Decimal("1.50"), None, SEEN), (Decimal("2.50"), None, SEEN)),
+            *((Decimal("100.00"), 1e17, None), (Decimal("100.00"), math.inf, None)),
+        ],
+        [("unparsable", 6, '{"v": "x", "t": 1777716000}')],
+    ),
+    "years": (
+        {"format": "json", "schema_hints": "t timestamp"},
+        {"a.json": '{"t": "2024"}\n{"t": "86400"}\n{"t": "2026-05-02T10"}\n{"t": "1777716000"}\n{"t": 0}\n'},
+        "t",
+        [(datetime(1970, 1, 1),), (SEEN,), (SEEN,)],
+        [("unparsable", 1, '{"t": "2024"}'), ("unparsable", 2, '{"t": "86400"}')],
+    ),
+    "years_in_csv": (
+        {"format": "csv", "schema": "id int, t timestamp, d date"},
+        {"a.csv": "id,t,d\n1,2024,\n2,,2024\n3,,2024-01\n4,2024-01-01 00:00:00,2024-01-01\n5,1777716000,\n"},
+        "id t d",
+        [(4, datetime(2024, 1, 1), date(2024, 1, 1)), (5, SEEN, None)],
+        [("unparsable", 2, "1,2024,"), ("unparsable", 3, "2,,2024"), ("unparsable", 4, "3,,2024-01")],
+    ),
+    "digits_with_a_format": (
+        {
+            "format": "json",
+            "options": {"timestampFormat": "yyyyMMddHHmmss", "timeZone": "Europe/Paris"},
+            "schema_hints": "t timestamp, f double",
+        },
+        {"a.json": '{"t": "20260502120000"}\n{"t": "20260502120000", "f": 1e17}\n{"t": 20260502120000}\n'},
+        "t f",
+        [(SEEN, None), (SEEN, None), (SEEN, 1e17)],
+        [],
     ),
     "times_of_day": (
         {"format": "json", "schema_hints": "t timestamp, d date", "schema_evolution_mode": "none"},

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.config.table import TableConfig
 from headwater.ingest.formats import read_lines, sample_lines
@@ -10,9 +12,31 @@ from headwater.ingest.formats.log_options import LogOptions, build_log_options
 from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
-from headwater.sources.log_records import LogRange, LogRecord
+from headwater.sources.log_records import LogRange, LogRecord, build_columns
 
 MILLIS = 1_795_780_800_123
+ODD_MESSAGES = (
+    *(
+        '{"n": 1}',
+        ' \t{"n":\n 2}\r\n',
+        '{"s": "\\ud800"}',
+        '{"s": "łódź"}',
+        '{"m": {"a": 1}} x',
+        '{"n": 1',
+        "{}",
+    ),
+    *(
+        '"text"',
+        "",
+        " ",
+        "[1]",
+        '[{"n": 1}, {"n": 2}]',
+        '{"n": 1}{"n": 2}',
+        '\ufeff{"n": 1}',
+        b'{"s": "\xff"}',
+        None,
+    ),
+)
 
 
 def build(*values: object, begin: int = 100, available: int = 100, end: int = 0) -> bytes:
@@ -21,7 +45,9 @@ def build(*values: object, begin: int = 100, available: int = 100, end: int = 0)
         value if isinstance(value, LogRecord) else LogRecord(begin + at, MILLIS, b"k", to_bytes(value))
         for at, value in enumerate(values)
     ]
-    return LogRange("orders", 3, begin, end or begin + len(values), available, records).encode()
+    return LogRange(
+        "orders", 3, begin, end or begin + len(values), available, build_columns(records)
+    ).encode()
 
 
 def to_bytes(value: object) -> bytes | None:
@@ -42,6 +68,13 @@ def test_a_json_record_has_the_number_of_its_offset_in_the_range() -> None:
     lines = read(build(*records, end=110))
     assert list(lines.row_numbers) == [1, 5, 10]
     assert lines.note == "7 offsets have no message: they are of transactions, or compacted"
+
+
+@given(st.lists(st.sampled_from(ODD_MESSAGES), max_size=4))
+def test_messages_read_at_once_are_as_those_read_one_by_one(values: list[str | bytes | None]) -> None:
+    # An array is always read by itself.
+    quick, slow = read(build(*values, end=110)), read(build(*values, "[]", end=110))
+    assert (list(quick.row_numbers), quick.texts) == (list(slow.row_numbers), slow.texts)
 
 
 def test_line_ends_in_a_message_do_not_divide_it() -> None:

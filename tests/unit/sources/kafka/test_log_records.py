@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.sources.log_records import LogRange, LogRecord, is_log
+from headwater.sources.log_records import LogRange, LogRecord, build_columns, is_log
 
 MESSAGES = st.lists(
     st.builds(
@@ -23,10 +23,12 @@ MESSAGES = st.lists(
 
 @given(MESSAGES)
 def test_a_range_is_what_was_encoded(messages: list[LogRecord]) -> None:
-    one = LogRange("orders", 3, 5, 2**62, 7, messages)
+    one = LogRange("orders", 3, 5, 2**62, 7, build_columns(messages))
     data = one.encode()
     assert is_log(data)
     assert LogRange.decode(data) == one
+    assert LogRange.decode(data).records == messages
+    assert one.last_time == (messages[-1].time if messages else None)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"PAR1", b"\xff\xff\xff\xff\x10"])
