@@ -1,4 +1,4 @@
-"""Each table of headwater.yaml is an asset, with a check of its completeness."""
+"""Each table of objects in headwater.yaml is an asset, with a check of its completeness."""
 
 import json
 import os
@@ -10,7 +10,8 @@ import yaml
 
 HEADWATER = os.environ.get("HEADWATER", "/opt/headwater/bin/headwater")
 CONFIG = os.environ.get("HEADWATER_CONFIG", "/etc/headwater/headwater.yaml")
-TABLES = list(yaml.safe_load(Path(CONFIG).read_text())["tables"])
+CONFIGURED = yaml.safe_load(Path(CONFIG).read_text())["tables"]
+TABLES = [name for name, table in CONFIGURED.items() if "from" not in table]  # without derived tables
 
 
 def headwater(*command, accepted):

@@ -1,4 +1,7 @@
-"""The examples of docs/how-to/orchestrators.md run in Airflow, Dagster and dbt, over one lake."""
+"""The python, SQL and YAML of docs/how-to/orchestrators.md run in Airflow, Dagster and dbt, over one lake.
+
+tests/unit/docs/test_orchestrators.py compares the page with examples/.
+"""
 
 import json
 import os
