@@ -32,6 +32,7 @@ def test_airflow_ingests_and_verifies_and_reports_quarantine(lake):
     home = lake.folder / "airflow"
     log = lake.run_program(
         RUN_DAG,
+        code=1,  # a task has failed
         HEADWATER=f"{lake.command} --config {lake.config}",
         AIRFLOW_HOME=str(home),
         AIRFLOW__CORE__LOAD_EXAMPLES="False",
