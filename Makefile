@@ -125,6 +125,11 @@ deploy-tools: ## Build Helm and kustomize with Go, so that make check-deploy run
 	GOBIN=$(CURDIR)/.cache/deploy/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
 	GOBIN=$(CURDIR)/.cache/deploy/bin go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1
 
+.PHONY: check-orchestrators
+check-orchestrators: ## examples/: Airflow, Dagster and dbt run them over a lake in a folder
+	@scripts/bootstrap --orchestrators
+	$(PYTEST) tests/integration/orchestrators -m long --record-passes $(ARGS)
+
 .PHONY: docs
 docs: ## Build the documentation site into build/site; a broken link is an error
 	@scripts/bootstrap --docs

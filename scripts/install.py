@@ -27,6 +27,7 @@ VENV = ROOT / ".venv"
 TOOLS = {
     "deploy": "also install what checks deploy/",
     "docs": "also install what builds the documentation site",
+    "orchestrators": "also install Airflow, Dagster and dbt, which run examples/",
     "release": "also install what builds a release",
 }
 REQUIREMENTS = ROOT / "requirements"

@@ -51,6 +51,7 @@ SOURCES = {
     ],
     "emulator": ["-"],
     "deploy": ["-"],
+    "orchestrators": ["-"],
     "docs": ["-"],
     "release": ["-"],
 }
@@ -68,6 +69,7 @@ def read_wanted(root: Path) -> dict[str, list[str]]:
         "dev": runtime + [wanted for extra in EXTRAS for wanted in extras[extra]] + groups["dev"],
         "emulator": groups["emulator"],
         "deploy": groups["deploy"],
+        "orchestrators": groups["orchestrators"],
         "docs": groups["docs"],
         "release": groups["release"],
     }

@@ -20,6 +20,7 @@ SHOWN = {
 ELSEWHERE = {
     "forget.md": "tests/integration/docs/test_python_page.py",
     "iceberg-views.md": "tests/unit/lake/iceberg_view/test_view.py",
+    "orchestrators.md": "tests/integration/orchestrators/test_examples.py",
     "rehearse.md": "tests/integration/test_rehearse.py",
     "serve.md": "tests/integration/serve/test_command.py",
     "use-from-python.md": "tests/integration/docs/test_python_page.py",

@@ -35,6 +35,7 @@ mcp = []
 dev = ["pytest"]
 emulator = ["ministack"]
 deploy = ["gotpl"]
+orchestrators = ["dagster"]
 docs = ["mkdocs"]
 release = ["twine"]
 """
@@ -56,6 +57,7 @@ def write_locks(root: Path) -> None:
         ("pytest", "pytest>=9", ["dev"]),
         ("ministack", "ministack==1", ["emulator"]),
         ("gotpl", "gotpl>=1", ["deploy"]),
+        ("dagster", "dagster>=1", ["orchestrators"]),
         ("mkdocs", "mkdocs>=1.6", ["docs"]),
         ("twine", "twine>=6", ["release"]),
         ("pypdf", "pypdf>=5", ["dev"]),
@@ -77,6 +79,7 @@ def test_a_missing_lock_is_stale(tmp_path: Path) -> None:
         "dev",
         "emulator",
         "deploy",
+        "orchestrators",
         "docs",
         "release",
     ]

@@ -90,6 +90,7 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
         "derived": report.derived,
         "tables": {
             name: {
+                "complete": table.is_complete,
                 **_to_counts(table.counts),
                 "watermark": table.watermark,
                 "reasons": dict(table.counts.reasons),

@@ -54,7 +54,11 @@ def test_rows_of_another_source_are_reported_and_make_a_table_incomplete(
     report = build_report(None)
     report.tables["orders"].outside = OutsideRows(2, 1_500, "/old/a.json")
     assert not report.is_complete
-    assert build_json(report)["tables"]["orders"]["outside"].rows == 1_500
+    report.tables["items"] = TableReport(watermark=NOW)
+    found = build_json(report)
+    assert found["tables"]["orders"]["outside"].rows == 1_500
+    complete = {name: table["complete"] for name, table in found["tables"].items()}
+    assert (found["complete"], complete) == (False, {"orders": False, "items": True})
     render_report(report, repair=False)
     shown = capsys.readouterr().out
     assert "orders: 1,500 rows of 2 objects outside the source, such as /old/a.json" in shown
