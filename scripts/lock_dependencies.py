@@ -1,4 +1,4 @@
-"""Writes requirements/*.txt: every dependency pinned and hashed, for Python 3.10 to 3.12 on any platform.
+"""Writes requirements/*.txt: every dependency pinned and hashed, for Python 3.10 to 3.13 on any platform.
 
 `make lock` runs it; `make check` runs it with --check, which needs no network: each file carries the
 fingerprint of what pyproject.toml asks for. With --upgrade, pins move to the newest allowed versions.
