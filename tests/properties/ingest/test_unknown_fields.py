@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.ingest.evolution import unknown_fields
+from headwater.ingest.evolution.plain_records import PlainRecords
 from headwater.ingest.evolution.unknown_fields import FieldScanner, ScannedTexts
 
 SCHEMA = pa.schema(
@@ -20,6 +21,7 @@ SCHEMA = pa.schema(
         ("t", pa.string()),
     ]
 )
+WITHOUT_MAP = pa.schema([field for field in SCHEMA if field.name != "m"])
 NAMES = st.sampled_from(["a", "b", "c", "l", "m", "t", "A", "x", "\\u0061", 'q\\":'])
 BLANKS = st.sampled_from(["", "", "", " ", "\t", "\n"])
 LEAVES = st.sampled_from(
@@ -43,20 +45,27 @@ VALUES = st.recursive(
 TEXTS = st.tuples(BLANKS, write_object(VALUES) | VALUES, ENDS).map("".join)
 
 
-def scan_each(texts: list[str], *, rescues: bool) -> ScannedTexts:
+def scan_each(schema: pa.Schema, texts: list[str], *, rescues: bool) -> ScannedTexts:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainRecords, "are_all", lambda *_: False)
         patch.setattr(FieldScanner, "_is_plain", lambda *_: False)
-        return FieldScanner(SCHEMA).scan(texts, rescues=rescues)
+        return FieldScanner(schema, ["x"]).scan(texts, rescues=rescues)
 
 
-@example(texts=['{"a":1,"a" :2}'], rescues=True)
-@example(texts=['{"a":1,"a":2}', '{"t":"\\":"}'], rescues=True)
-@given(texts=st.lists(TEXTS, max_size=6), rescues=st.booleans())
-def test_scanned_together(texts: list[str], rescues: bool) -> None:
+@example(schema=SCHEMA, texts=['{"a":1,"a" :2}'], rescues=True)
+@example(schema=SCHEMA, texts=['{"a":1,"a":2}', '{"t":"\\":"}'], rescues=True)
+@example(schema=WITHOUT_MAP, texts=['{"a":null,"a":1}'], rescues=True)
+@example(schema=WITHOUT_MAP, texts=['{"l":[{"a":null,"\\u0061":"x"}]}'], rescues=True)
+@example(schema=WITHOUT_MAP, texts=['{"a":1}{"a":2}', '{"a":1'], rescues=True)
+@example(schema=WITHOUT_MAP, texts=['{"a":1}\n', '{"a":1}', '{"b":{}}{"x":1}'], rescues=False)
+@given(
+    schema=st.sampled_from([SCHEMA, WITHOUT_MAP]), texts=st.lists(TEXTS, max_size=6), rescues=st.booleans()
+)
+def test_scanned_together(schema: pa.Schema, texts: list[str], rescues: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unknown_fields, "_SCANNED_AT_ONCE", 3)
-        found = FieldScanner(SCHEMA).scan(texts, rescues=rescues)
-    assert found == scan_each(texts, rescues=rescues)
+        found = FieldScanner(schema, ["x"]).scan(texts, rescues=rescues)
+    assert found == scan_each(schema, texts, rescues=rescues)
 
 
 def write_known(kind: pa.DataType, draw: Any) -> Any:
@@ -75,3 +84,9 @@ def test_records_of_columns_alone_are_plain(data: st.DataObject) -> None:
     record = write_known(pa.struct(list(SCHEMA)), data.draw)
     text = json.dumps(record, separators=data.draw(st.sampled_from([(",", ":"), (", ", ": ")])))
     assert FieldScanner(SCHEMA)._is_plain([text])
+
+
+@given(data=st.data())
+def test_records_of_one_kind_are_recognized_without_their_objects(data: st.DataObject) -> None:
+    record = write_known(pa.struct(list(WITHOUT_MAP)), data.draw)
+    assert PlainRecords(WITHOUT_MAP, ()).are_all([json.dumps(record)] * data.draw(st.integers(1, 3)))
