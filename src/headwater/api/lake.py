@@ -2,9 +2,9 @@
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,15 @@ def open_lake(
     problems.
     """
     config = find_config_path(Path(path) if path is not None else None)
-    return Lake.of(load_settings(config, overrides=overrides, lake_name=name), spark)
+    lake = Lake.of(load_settings(config, overrides=overrides, lake_name=name), spark)
+    lake._read_edited = partial(_read_in_place, config, overrides, name)
+    return lake
+
+
+def _read_in_place(config: Path, overrides: Mapping[str, str], name: str, new: Path) -> Settings:
+    from headwater.app.rehearsal.replacing import read_new_file
+
+    return read_new_file(config, new, overrides, name).settings
 
 
 class Lake:
@@ -88,6 +96,7 @@ class Lake:
     def _start(self, settings: Settings, spark: "SparkSession | None") -> None:
         pass_logs_on()
         self.settings = settings
+        self._read_edited: Callable[[Path], Settings] = load_settings
         self._session = Session(settings, spark)
         self._searching = Searching(settings)
 
@@ -194,12 +203,13 @@ class Lake:
     ) -> "RehearsalReport":
         """Run an edited configuration on a shadow of the lake, and compare its rows with those of this one.
 
-        `new` is a file, whose relative paths belong to its folder. `days` and `objects` choose the objects as
-        the command does. Changes no table; `has_differences` is the result.
+        `new` is a file, or a checked configuration. Relative paths belong to the folder of this lake's own
+        file, if it has one. `days` and `objects` choose the objects as the command does. Changes no table;
+        `has_differences` is the result.
         """
         from headwater.app.rehearsal import Rehearsal, RehearsalWindow
 
-        edited = new if isinstance(new, Settings) else load_settings(Path(new))
+        edited = new if isinstance(new, Settings) else self._read_edited(Path(new))
         with self._session.open() as app:
             return Rehearsal(app, edited, RehearsalWindow(days, objects)).run(tables)
 

@@ -172,3 +172,14 @@ def test_quarantine_of_a_new_lake_is_empty(tmp_path: Path) -> None:
         lake.quarantine["abc"]
     assert lake.status().events.rows == 0
     assert "<td>orders_cow</td>" in lake._repr_html_()
+
+
+def test_an_edited_file_is_read_as_if_it_were_in_place_of_the_lakes_own(tmp_path: Path) -> None:
+    text = "source: {type: local, path: landing}\nlake: tables\ntables: {things: {path: '*.json'}}\n"
+    folder, elsewhere = tmp_path / "lake", tmp_path / "elsewhere"
+    for place in (folder, elsewhere):
+        place.mkdir()
+        (place / "headwater.yaml").write_text(text)
+    lake = hw.open(folder / "headwater.yaml", overrides={"tables.things.mode": "append"})
+    edited = lake._read_edited(elsewhere / "headwater.yaml")
+    assert edited == lake.settings
