@@ -40,7 +40,7 @@ class LogRecord:
 
     @property
     def time(self) -> datetime | None:
-        """Return its time, in UTC."""
+        """Return its time, in UTC; None also outside the years 1 to 9999: producers may send any number."""
         return _to_time(self.millis)
 
 
@@ -141,7 +141,10 @@ def is_log(data: bytes) -> bool:
 
 
 def _to_time(millis: int | None) -> datetime | None:
-    return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
+    try:
+        return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
+    except OverflowError:
+        return None
 
 
 def _to_structs(headers: Sequence[tuple[str, bytes | None]]) -> list[dict[str, object]] | None:

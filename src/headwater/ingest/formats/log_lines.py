@@ -10,6 +10,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain, repeat
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import compute
@@ -28,6 +30,9 @@ from headwater.sources.log_records import LogRange, LogRecord
 _BINARY_FORMATS = frozenset({"avro_records", "protobuf"})
 _KEPT_CHARS = 1_000
 _WHOLE_NUMBER = re.compile(rb"-?(?:0|[1-9]\d{0,17})")
+# In milliseconds since 1970.
+_YEARS = (-62_135_596_800_000, 253_402_300_799_999)
+_TIME, _TIME_FORMAT = pa.timestamp("ms", "UTC"), "%Y-%m-%dT%H:%M:%S"
 _LINE_ENDS = re.compile(rb"[\r\n]")
 _BORDERS = tuple(border.encode() for border in DOCUMENT_BORDERS)
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -123,20 +128,59 @@ class _Numbered:
 
 
 def _read_plain(log: LogRange, options: LogOptions) -> Lines | None:
-    """Read all messages at once; None unless each is certainly one JSON document, and a record as it is."""
+    """Read all messages at once; None unless each is certainly one JSON document."""
     values = log.columns.column("value")
-    if options.columns or options.tombstones == "delete" or values.null_count or log.available > log.begin:
+    if not len(values) or values.null_count or log.available > log.begin:
         return None
     try:
         texts = compute.ascii_trim_whitespace(values.cast(pa.string()))
     except pa.ArrowInvalid:
         return None  # some are not UTF-8
-    if not compute.all(compute.starts_with(texts, "{"), min_count=0).as_py():
+    if not compute.all(compute.starts_with(texts, "{")).as_py():
         return None
     if any(compute.any(compute.match_substring(texts, border)).as_py() for border in DOCUMENT_BORDERS):
         return None
+    marked = mark_lone_surrogates(texts.to_pylist())
+    if options.columns or options.tombstones == "delete":
+        if any(map(str.startswith, marked, repeat(MARKER))):
+            return None
+        completed = _complete_all(log, texts, options)
+        if completed is None:
+            return None
+        marked = completed.to_pylist()
     numbers = compute.subtract(log.columns.column("offset"), log.begin - 1).to_pylist()
-    return Lines(numbers, mark_lone_surrogates(texts.to_pylist()), _describe(log, options, 0))
+    return Lines(numbers, marked, _describe(log, options, 0))
+
+
+def _complete_all(log: LogRange, texts: pa.Array, options: LogOptions) -> pa.Array | None:
+    """Do what `_complete` does, for all records; None if one lacks a time, or has no columns of its own."""
+    offsets, millis = log.columns.column("offset"), log.columns.column("millis")
+    written: dict[str, tuple[Any, ...]] = {
+        "topic": (f'"{log.topic}"',),
+        "partition": (str(log.partition),),
+        "offset": (offsets.cast(pa.string()),),
+    }
+    if "timestamp" in options.columns and _are_times(millis):
+        times = compute.strftime(millis.cast(_TIME), format=_TIME_FORMAT)
+        written["timestamp"] = ('"', times, 'Z"')
+    if not written.keys() >= set(options.columns):
+        return None
+    if options.columns:
+        body = compute.ascii_ltrim_whitespace(compute.utf8_slice_codeunits(texts, 1))
+        if compute.any(compute.starts_with(body, "}")).as_py():
+            return None
+        columns = [(f'"_kafka_{name}":', *written[name], ",") for name in options.columns]
+        texts = compute.binary_join_element_wise("{", *chain.from_iterable(columns), body, "")
+    if options.tombstones == "delete":
+        begin, middle, end = _wrap("u", "after", "\0", "\0").split("\0")
+        texts = compute.binary_join_element_wise(begin, offsets.cast(pa.string()), middle, texts, end, "")
+    return texts
+
+
+def _are_times(millis: pa.Array) -> bool:
+    """True if all are in the years 1 to 9999."""
+    first, last = compute.min_max(millis).values()
+    return not millis.null_count and first.as_py() >= _YEARS[0] and last.as_py() <= _YEARS[1]
 
 
 def _read_json(
@@ -210,7 +254,7 @@ def _complete(text: str, log: LogRange, record: LogRecord, options: LogOptions) 
         return text
     if options.columns:
         text = _join(_iter_columns(log, record, options.columns), text)
-    return _wrap("u", "after", text, record) if options.tombstones == "delete" else text
+    return _wrap("u", "after", text, record.offset) if options.tombstones == "delete" else text
 
 
 def _read_tombstone(record: LogRecord, options: LogOptions) -> str:
@@ -221,11 +265,11 @@ def _read_tombstone(record: LogRecord, options: LogOptions) -> str:
     row = _read_key(record.key, options.keys)
     if row is None:
         return f"{TOMBSTONE}{show_bytes(record.key)}"
-    return _wrap("d", "before", row, record)
+    return _wrap("d", "before", row, record.offset)
 
 
-def _wrap(operation: str, field: str, row: str, record: LogRecord) -> str:
-    return f'{{"op":"{operation}","offset":{record.offset},"{field}":{row}}}'
+def _wrap(operation: str, field: str, row: str, offset: int | str) -> str:
+    return f'{{"op":"{operation}","offset":{offset},"{field}":{row}}}'
 
 
 def _read_key(key: bytes | None, columns: tuple[str, ...]) -> str | None:
@@ -269,7 +313,10 @@ def _join(columns: Iterable[str], text: str) -> str:
 
 
 def _write_time(_log: LogRange, record: LogRecord) -> str | None:
-    return None if record.time is None else f'"{_format_time(record.time)}"'
+    if record.time is None:
+        # Read by its magnitude, such as microseconds.
+        return None if record.millis is None else str(record.millis)
+    return f'"{_format_time(record.time)}"'
 
 
 def _format_time(time: datetime) -> str:

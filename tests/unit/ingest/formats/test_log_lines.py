@@ -1,20 +1,23 @@
 """Messages of a range as records, in each format."""
 
 import json
+from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.config.table import TableConfig
+from headwater.config.table.messages import COLUMN_TYPES
 from headwater.ingest.formats import read_lines, sample_lines
-from headwater.ingest.formats.log_options import LogOptions, build_log_options
+from headwater.ingest.formats.log_options import LogOptions, Tombstones, build_log_options
 from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
 from headwater.sources.log_records import LogRange, LogRecord, build_columns
 
 MILLIS = 1_795_780_800_123
+PLAIN_MESSAGES = ('{"n": 1}', ' {\n"n": 2}', '{"s": "łódź"}', '{"m": {"a": 1}}')
 ODD_MESSAGES = (
     *(
         '{"n": 1}',
@@ -70,11 +73,27 @@ def test_a_json_record_has_the_number_of_its_offset_in_the_range() -> None:
     assert lines.note == "7 offsets have no message: they are of transactions, or compacted"
 
 
-@given(st.lists(st.sampled_from(ODD_MESSAGES), max_size=4))
-def test_messages_read_at_once_are_as_those_read_one_by_one(values: list[str | bytes | None]) -> None:
+@example(values=['{"n": 1}{"n": 2}'], times=[0], columns=[], tombstones="leave_out")
+@given(
+    values=st.lists(st.sampled_from(ODD_MESSAGES), max_size=4)
+    | st.lists(st.sampled_from(PLAIN_MESSAGES), min_size=1, max_size=4),
+    times=st.lists(st.integers(-(10**12), 2 * 10**12), min_size=4, max_size=4)
+    | st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4),
+    columns=st.lists(st.sampled_from(list(COLUMN_TYPES)), unique=True),
+    tombstones=st.sampled_from(get_args(Tombstones)),
+)
+def test_messages_read_at_once_are_as_those_read_one_by_one(
+    values: list[str | bytes | None], times: list[int | None], columns: list[str], tombstones: Tombstones
+) -> None:
+    messages = [
+        LogRecord(100 + at, time, b"7", to_bytes(value))
+        for at, (value, time) in enumerate(zip(values, times, strict=False))
+    ]
+    log = LogOptions(tuple(columns), tombstones, ("id",))
+    quick = read(build(*messages, end=110), log=log)
     # An array is always read by itself.
-    quick, slow = read(build(*values, end=110)), read(build(*values, "[]", end=110))
-    assert (list(quick.row_numbers), quick.texts) == (list(slow.row_numbers), slow.texts)
+    slow = read(build(*messages, LogRecord(109, None, None, b"[]"), end=110), log=log)
+    assert (list(quick.row_numbers), list(quick.texts)) == (list(slow.row_numbers), list(slow.texts))
 
 
 def test_line_ends_in_a_message_do_not_divide_it() -> None:
@@ -212,3 +231,10 @@ def test_columns_are_inferred_from_the_good_records() -> None:
 def test_what_a_tombstone_does_follows_from_the_table(table: dict[str, object], expected: str) -> None:
     config = TableConfig.model_validate({"path": "orders/**", "format": "json", **table})
     assert build_log_options(config).tombstones == expected
+
+
+def test_a_time_that_is_no_time_in_milliseconds_is_written_as_its_number() -> None:
+    record = LogRecord(100, 1_795_780_800_123_456, None, b'{"n": 1}')
+    assert record.time is None
+    (text,) = read(build(record), log=LogOptions(("timestamp",))).texts
+    assert json.loads(text) == {"_kafka_timestamp": 1_795_780_800_123_456, "n": 1}
