@@ -76,6 +76,15 @@ def test_a_message_keeps_key_time_and_headers(kafka: Kafka, topic: str) -> None:
     assert content.state.last_modified.timestamp() == pytest.approx(millis / 1_000)
 
 
+def test_a_range_with_a_time_that_is_none_in_milliseconds_is_read(kafka: Kafka, topic: str) -> None:
+    micros = time.time_ns() // 1_000
+    kafka.producer.produce(topic, b"{}", timestamp=micros)
+    kafka.producer.flush(30)
+    content = open_store(kafka).read(refer(topic, 0, 1))
+    (record,) = LogRange.decode(content.data).records
+    assert (record.millis, record.time) == (micros, None)
+
+
 def test_aborted_messages_are_left_out_unless_they_are_wanted(kafka: Kafka, topic: str) -> None:
     kafka.send(topic, "before")
     producer = kafka.open_transaction()
