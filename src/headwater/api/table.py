@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from headwater.app.erasure.report import ErasureReport
+    from headwater.app.objects.explain import Explanation
     from headwater.app.objects.verify import TableReport
     from headwater.lake.inspection import Action
     from headwater.lake.queries.change_feed import RowChange  # noqa: F401 - the type of `Changes`
@@ -143,6 +144,13 @@ class Table:
 
         with self._session.open() as app:
             return Verify(app, deep=deep).run([self.name]).tables[self.name]
+
+    def explain(self, uri: str) -> "Explanation":
+        """Return every event, and this table's decisions, commits, row counts and errors of one object."""
+        from headwater.app.objects.explain import Explain, parse_uri
+
+        parse_uri(uri, self._session.settings)
+        return Explain(self._session.app).explain(uri, self.name)
 
     def upsert(self, rows: Frame) -> "Written":
         """Insert rows, or replace those with the same key (`mode: merge`), in one commit."""

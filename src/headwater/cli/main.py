@@ -35,6 +35,15 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "init",
             "Inspect files, and write a commented headwater.yaml with a table for each kind of them.",
         ),
+        "config": ("config", "Validate or convert a configuration, or print its JSON Schema."),
+        "doctor": (
+            "doctor",
+            "Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.",
+        ),
+        "prepare": (
+            "prepare",
+            "Download the jars and archive Spark's classes; later starts take half as long.",
+        ),
         "plan": (
             "source.resources",
             "Show what `up` would create, change and remove, attribute by attribute.",
@@ -49,10 +58,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "run": ("run", "Capture events and ingest objects into every table, continuously or once."),
         "status": ("status", "Show events, lag, quarantine and the last commit of every table."),
-        "alerts": (
-            "alerts",
-            "Print Prometheus alerting rules for the objectives in `slo`, as YAML.",
-        ),
+        "services": ("tables.services_run", "Run table services alongside the writers."),
+        "alerts": ("alerts", "Print Prometheus alerting rules for the objectives in `slo`, as YAML."),
         "verify": (
             "objects.verify",
             "Compare the bucket with the events, the ledger and the rows of every table.",
@@ -61,21 +68,30 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "objects.explain",
             "Show every event, decision, commit, row count and error of one object.",
         ),
+        "quarantine": (
+            "objects.quarantine",
+            "List, show, retry or drop quarantined messages, objects and records.",
+        ),
+        "reconcile": (
+            "objects.reconcile",
+            "Compare the bucket with the events table, and add events for the differences.",
+        ),
         "routing": (
             "objects.routing",
             "Show objects matched by no table or by several, and the effect of changed paths and filters.",
         ),
-        "replay": (
-            "objects.routing",
-            "Re-ingest every object with an event since INSTANT.",
-        ),
+        "replay": ("objects.routing", "Re-ingest every object with an event since INSTANT."),
         "skip-to": (
             "objects.routing",
             "Move a table's checkpoint forward to INSTANT, without processing the events before it.",
         ),
-        "rehearse": (
-            "objects.rehearse",
-            "Run an edited file on a shadow of the lake, and compare its rows with the current file's.",
+        "clean-source": (
+            "objects.clean_source",
+            "Tag, move or delete objects that all of their tables have ingested; rows stay.",
+        ),
+        "forget": (
+            "objects.forget",
+            "Erase the rows of keys from all files of a table, keep them out, and write a signed report.",
         ),
         "sql": ("sql", "Query the configured tables, events, quarantine and ledger with SQL."),
         "spark": (
@@ -86,17 +102,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "tables.changes",
             "Show the rows inserted (i), updated (u) and deleted (d) in a table since a point in time.",
         ),
-        "reconcile": (
-            "objects.reconcile",
-            "Compare the bucket with the events table, and add events for the differences.",
+        "schema": (
+            "tables.schema",
+            "Show a table's columns and their history, or what given objects would change.",
         ),
-        "clean-source": (
-            "objects.clean_source",
-            "Tag, move or delete objects that all of their tables have ingested; rows stay.",
+        "lineage": (
+            "tables.lineage",
+            "Show the lineage of source, events, tables, chunks and index, with the rules in between.",
         ),
-        "adopt": (
-            "lake.adopt",
-            "Continue existing tables of HoodieStreamer from their checkpoints, without re-reading objects.",
+        "table": ("tables.group", "Inspect and maintain a table."),
+        "transform": ("tables.transform", "Show a sample after each transform of a table, without writing."),
+        "rehearse": (
+            "objects.rehearse",
+            "Run an edited file on a shadow of the lake, and compare its rows with the current file's.",
         ),
         "backup": (
             "lake.backup",
@@ -106,18 +124,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "lake.restore",
             "Write the tables of a backup into an empty lake, or only verify the backup.",
         ),
-        "schema": (
-            "tables.schema",
-            "Show a table's columns and their history, or what given objects would change.",
+        "adopt": (
+            "lake.adopt",
+            "Continue existing tables of HoodieStreamer from their checkpoints, without re-reading objects.",
         ),
-        "transform": (
-            "tables.transform",
-            "Show a sample after each transform of a table, without writing.",
-        ),
-        "lineage": (
-            "tables.lineage",
-            "Show the lineage of source, events, tables, chunks and index, with the rules in between.",
-        ),
+        "index": ("search.index", "Build, sync, inspect and roll back the search index."),
         "serve": (
             "search.serve",
             "Serve /search, /recommend and a search page from the index, and keep the index in sync.",
@@ -126,32 +137,36 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "mcp",
             "Serve the lake to assistants by the Model Context Protocol, over standard input and output.",
         ),
-        "doctor": (
-            "doctor",
-            "Check Java, jars, credentials, bucket, notifications, queue, lake and lock, and suggest fixes.",
-        ),
-        "prepare": (
-            "prepare",
-            "Download the jars and archive Spark's classes; later starts take half as long.",
-        ),
-        "table": ("tables.group", "Inspect and maintain a table."),
-        "services": ("tables.services_run", "Run table services alongside the writers."),
-        "quarantine": (
-            "objects.quarantine",
-            "List, show, retry or drop quarantined messages, objects and records.",
-        ),
-        "forget": (
-            "objects.forget",
-            "Erase the rows of keys from all files of a table, keep them out, and write a signed report.",
-        ),
-        "index": ("search.index", "Build, sync, inspect and roll back the search index."),
-        "config": ("config", "Validate or convert a configuration, or print its JSON Schema."),
     }
 )
 """Module below `headwater.cli` and the first line of its help, by command, in the order of `--help`.
 
-A new command is one file with `register(app)` and one entry here.
+A new command is one file with `register(app)`, one entry here, and its name in a group.
 """
+
+GROUPS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "Start": ("demo", "init", "config", "doctor", "prepare"),
+        "Set up a bucket": ("plan", "up", "down"),
+        "Run": ("run", "status", "services", "alerts"),
+        "Objects": (
+            "verify",
+            "explain",
+            "quarantine",
+            "reconcile",
+            "routing",
+            "replay",
+            "skip-to",
+            "clean-source",
+            "forget",
+        ),
+        "Query": ("sql", "spark", "changes", "schema", "lineage"),
+        "Change tables": ("table", "transform", "rehearse"),
+        "Copy and adopt lakes": ("backup", "restore", "adopt"),
+        "Search and assistants": ("index", "serve", "mcp"),
+    }
+)
+"""Names of commands, by their heading in `--help`."""
 
 
 class HeadwaterGroup(TyperGroup):
@@ -181,8 +196,10 @@ class HeadwaterGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: D102 - as above
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
 
 
 def _find_end_of_session() -> HeadwaterError | None:

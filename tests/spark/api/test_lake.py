@@ -80,6 +80,7 @@ def test_tables_are_checked_and_explained(shop: Shop) -> None:
     assert shop.lake["clicks"].verify().is_complete
     assert shop.lake.explain("orders/a.json").status == "ingested"
     assert shop.lake.explain("orders/bad.json").status == "quarantined"
+    assert list(shop.lake["orders"].explain("orders/a.json").tables) == ["orders"]
     assert shop.lake.status().tables["orders"].rows == 3
 
 

@@ -244,3 +244,13 @@ def test_command_gets_the_global_options(tmp_path: Path) -> None:
 def test_every_error_can_be_rendered() -> None:
     result = CliRunner().invoke(app_with_failing_command(HeadwaterError("")), ["fail"])
     assert result.stderr == "error: HeadwaterError\n"
+
+
+def test_help_lists_each_command_once_below_a_heading(folder: Path) -> None:
+    printed = run_process("--help", cwd=folder).stdout
+    sections = dict(zip(cli.GROUPS, printed.split("Options:")[1].split("\n\n")[1:-1], strict=True))
+    for heading, text in sections.items():
+        lines = text.splitlines()
+        assert lines[0] == f"{heading}:"
+        assert [line.split()[0] for line in lines[1:] if line[2] != " "] == list(cli.GROUPS[heading])
+    assert sorted(name for names in cli.GROUPS.values() for name in names) == sorted(cli.COMMANDS)

@@ -88,7 +88,8 @@ ROWS = "rows as an object of Python"
 ONLY_METHODS: Mapping[str, str] = {
     **dict.fromkeys((f"Table.to_{kind}" for kind in ("arrow", "pandas", "polars", "spark")), ROWS),
     **dict.fromkeys(
-        ("Table.as_of", "Table.count", "Table.sql", "Table.verify"), "options of `sql` and `verify`"
+        ("Table.as_of", "Table.count", "Table.sql", "Table.verify", "Table.explain"),
+        "options of `sql` and `verify`",
     ),
     **dict.fromkeys(("Table.upsert", "Table.insert", "Table.overwrite"), "a command has no frame to write"),
     **dict.fromkeys(("Lake.search", "Lake.recommend"), "`serve` answers them by HTTP"),

@@ -91,8 +91,17 @@ class Explain:
         self._settings = app.settings
         self._options = build_storage_options(app.settings.lake, app.settings.lake_storage)
 
-    def explain(self, uri: str) -> Explanation:
-        """Explain the object at `uri`, which may also be a key of the source, or an offset of a topic."""
+    def explain(self, uri: str, table: str = "") -> Explanation:
+        """Explain the object at `uri`, which may also be a key of the source, or an offset of a topic.
+
+        Default: for all tables. Raises `UsageError` for a table without objects.
+        """
+        chosen = [table] if table else list(self._settings.object_tables)
+        if table and table not in self._settings.object_tables:
+            raise UsageError(
+                f"{table} has no objects: it is built from other tables",
+                hint=f"explain the object for one of: {', '.join(self._settings.object_tables)}",
+            )
         source, key = parse_uri(uri, self._settings)
         bucket = source.known_location
         if source.type == "kafka" and (offset := parse_offset(key)) is not None:
@@ -100,7 +109,7 @@ class Explain:
         events = self._app.events.read_history(bucket, key)
         decisions: list[TableDecision] = []
         tables: dict[str, TableView] = {}
-        for name in self._settings.object_tables:
+        for name in chosen:
             scope = build_scope(self._settings, name)
             relative = scope.relative_key(bucket, key)
             outside = "source.prefix" if bucket in scope.buckets else "source"
@@ -114,9 +123,8 @@ class Explain:
         decisions.sort(key=lambda decision: (decision.decided_at, decision.event_id))
         status, reason = _choose_status(events, tables)
         address = build_uri(source.type, bucket, key)
-        return Explanation(
-            address, status, reason, events, decisions, self._read_quarantine(bucket, key), tables
-        )
+        quarantine = [row for row in self._read_quarantine(bucket, key) if row["table"] == table or not table]
+        return Explanation(address, status, reason, events, decisions, quarantine, tables)
 
     def _read_decisions(self, name: str, event_ids: set[str]) -> list[TableDecision]:
         timeline = self._open(name).load_timeline()
