@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -48,33 +50,42 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+def create_environment(folder: Path, interpreter: str) -> tuple[list[str], dict[str, str]]:
+    """Create an environment without packages; return the command that installs one, and the variables."""
+    subprocess.run([UV, "venv", "--quiet", "--python", interpreter, folder / "venv"], check=True)
+    environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    environ |= {
+        "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        # Jars that are there already; a user's first run downloads them.
+        FOLDER_VARIABLE: os.environ.get(FOLDER_VARIABLE) or str(Path(sys.prefix) / "share/headwater/spark"),
+    }
+    return [str(UV), "pip", "install", "--quiet", "--python", str(folder / "venv/bin/python")], environ
+
+
+def build_run(folder: Path, environ: Mapping[str, str]) -> Run:
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return call
+
+
 @pytest.fixture(scope="module", params=PYTHONS)
 def run(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     interpreter = find_python(request.param)
     if interpreter is None:
         pytest.skip(f"no Python {request.param} on this machine")
     folder = tmp_path_factory.mktemp("elsewhere")
-    subprocess.run([UV, "venv", "--quiet", "--python", interpreter, folder / "venv"], check=True)
-    python = str(folder / "venv/bin/python")
-    install: list[str | Path] = [UV, "pip", "install", "--quiet", "--python", python, "--no-deps"]
-    subprocess.run([*install, "--require-hashes", "-r", ROOT / "requirements/runtime.txt"], check=True)
-    subprocess.run([*install, wheel], check=True)
-    environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-    environ |= {
-        "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
-        "XDG_STATE_HOME": str(folder / "state"),
-        # Jars that are there already; a user's first run downloads them.
-        FOLDER_VARIABLE: os.environ.get(FOLDER_VARIABLE) or str(Path(sys.prefix) / "share/headwater/spark"),
-    }
-
-    def call(*command: str) -> str:
-        done = subprocess.run(
-            command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=300
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return call
+    install, environ = create_environment(folder, interpreter)
+    locked = ["--no-deps", "--require-hashes", "-r", str(ROOT / "requirements/runtime.txt")]
+    subprocess.run([*install, *locked], check=True)
+    subprocess.run([*install, "--no-deps", wheel], check=True)
+    return build_run(folder, environ)
 
 
 def test_the_wheel_has_what_the_package_reads(wheel: Path) -> None:
@@ -100,3 +111,27 @@ def test_from_a_folder_of_files_to_rows(run: Run, tmp_path: Path) -> None:
     said = run("python", "-c", PROGRAM).split()
     assert said[0] == "3"
     assert not Path(said[1]).is_relative_to(ROOT)
+
+
+def test_demo_and_server_of_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    install, environ = create_environment(tmp_path, sys.executable)
+    # Only what the extra names; of the versions that are locked.
+    locked = (ROOT / "requirements/dev.txt").read_text()
+    pins = re.findall(r"^[\w.-]+==[^\\\n]+", locked, re.MULTILINE)
+    (tmp_path / "locked.txt").write_text("\n".join(pins))
+    wanted = ["--constraint", str(tmp_path / "locked.txt"), f"headwater[search] @ {wheel.as_uri()}"]
+    subprocess.run([*install, *wanted], check=True)
+    said = build_run(tmp_path, environ)("headwater", "demo", "--seconds", "5")
+    assert "every row is in its table exactly once" in said
+    (config,) = tmp_path.glob("demo/run-*/headwater.yaml")
+    command = ["headwater", "--config", str(config), "serve", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            (address,) = re.findall(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+            body = json.dumps({"query": "a pan for the oven"}).encode()
+            asked = Request(address + "search", body, {"Content-Type": "application/json"})
+            with urlopen(asked, timeout=60) as answer:
+                assert json.load(answer)["hits"][0]["id"] == "P-108"
+        finally:
+            server.terminate()

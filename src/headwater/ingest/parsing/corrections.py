@@ -35,7 +35,7 @@ from headwater.config.file_format import RECORD_ENCODINGS
 from headwater.ingest.columns.schema import CORRUPT
 from headwater.ingest.formats.csv_fields import CsvDialect
 from headwater.ingest.formats.reader_options import ReaderOptions
-from headwater.ingest.parsing.epochs import build_epoch
+from headwater.ingest.parsing.epochs import EARLIEST, LATEST, build_epoch
 from headwater.ingest.parsing.leaves import has_kind, has_leaf
 
 _NUMBER = r"^\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*$"
@@ -121,7 +121,10 @@ class Corrections:
         if isinstance(kind, DateType):
             return F.coalesce(F.dayofmonth(found) == 1, F.lit(False))
         local = F.from_utc_timestamp(found, self._zone)
-        return F.coalesce(F.date_trunc("year", local) == local, F.lit(False))
+        # Outside these years, which are others' to reject, Spark may fail to compute the first of January.
+        is_usual = F.unix_micros(found).between(EARLIEST, LATEST)
+        is_first = F.when(is_usual, F.date_trunc("year", local) == local).otherwise(found.isNotNull())
+        return F.coalesce(is_first, F.lit(False))
 
     def _build(self, value: Column, typed: Column, texts: Column | None) -> Column:
         """Build the record; with `texts`, other columns come from there, as they fit by the corrupt text."""

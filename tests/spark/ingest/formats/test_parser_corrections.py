@@ -73,9 +73,12 @@ CASES: dict[str, Case] = {
     ),
     "years": (
         {"format": "json", "schema_hints": "t timestamp"},
-        {"a.json": '{"t": "2024"}\n{"t": "86400"}\n{"t": "2026-05-02T10"}\n{"t": "1777716000"}\n{"t": 0}\n'},
+        {
+            "a.json": '{"t": "2024"}\n{"t": "86400"}\n{"t": "2026-05-02T10"}\n{"t": "1777716000"}\n{"t": 0}\n'
+            '{"t": -9223372036854}\n'
+        },
         "t",
-        [(datetime(1970, 1, 1),), (SEEN,), (SEEN,)],
+        [(datetime(1677, 9, 21, 0, 12, 43, 146000),), (datetime(1970, 1, 1),), (SEEN,), (SEEN,)],
         [("unparsable", 1, '{"t": "2024"}'), ("unparsable", 2, '{"t": "86400"}')],
     ),
     "years_in_csv": (
