@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from headwater.api.html import format_table
 from headwater.api.quarantine import Quarantine
 from headwater.api.rows import Rows
 from headwater.api.searching import Recommendation, Searching
@@ -252,10 +251,4 @@ class Lake:
         return f"<lake {self.settings.lake}: {', '.join(self)}>"
 
     def _repr_html_(self) -> str:
-        status = self.status()
-        rows = [
-            (name, table.rows, table.commits, table.last_commit, round(table.lag_seconds, 1))
-            for name, table in status.tables.items()
-        ]
-        note = f"{status.events.rows:,} events; {status.quarantine.total:,} items in quarantine"
-        return format_table(("table", "rows", "commits", "last commit", "seconds behind"), rows, note)
+        return self.status()._repr_html_()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
+from headwater.app.html import format_table
 from headwater.app.iceberg.status import IcebergStatus, read_status
 from headwater.app.lineage.following import Following, InputLag, open_commits, read_following
 from headwater.app.scope import build_scope, build_sets, group_by_queue, label_source
@@ -181,6 +182,15 @@ class Status:
     catalogs: Sequence[SyncNote] = ()
     writers: Sequence[WriterStatus] = ()
     sources: Sequence[SourceStatus] = ()
+
+    def _repr_html_(self) -> str:
+        columns = ("table", "rows", "commits", "last commit", "seconds behind")
+        rows = [
+            (name, t.rows, t.commits, t.last_commit, round(t.lag_seconds, 1))
+            for name, t in self.tables.items()
+        ]
+        note = f"{self.events.rows:,} events; {self.quarantine.total:,} items in quarantine"
+        return format_table(columns, rows, note)
 
 
 class StatusReader:

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections import Counter
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,12 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
+from headwater.app.components.run_report import RunReport, TableTotals
+from headwater.app.objects.explain import Explanation, TableDecision
+from headwater.app.objects.verify import TableReport, VerifyReport
+from headwater.capture.consumer.stats import CaptureStats
 from headwater.errors import ConfigError, TableNotFoundError, UsageError
+from headwater.ingest.planning.verification import Finding, TableVerification
 from headwater.lake.sql.engine import QueryResult
 from scripts import write_python_reference
 from tests.fixtures.lakes import FIXTURE_LAKE
@@ -183,3 +190,23 @@ def test_an_edited_file_is_read_as_if_it_were_in_place_of_the_lakes_own(tmp_path
     lake = hw.open(folder / "headwater.yaml", overrides={"tables.things.mode": "append"})
     edited = lake._read_edited(elsewhere / "headwater.yaml")
     assert edited == lake.settings
+
+
+def test_reports_are_tables_in_notebooks() -> None:
+    now = datetime(2026, 5, 2, tzinfo=timezone.utc)
+    totals = TableTotals(commits=1, rows=3, objects=Counter(ingested=2, quarantined=1))
+    run = RunReport(CaptureStats(events=3), {"a": totals}, {"b": UsageError("no <b>")})
+    assert "<td>2 ingested, 1 quarantined</td>" in run._repr_html_()
+    assert "3 events captured; b failed: no &lt;b&gt;" in run._repr_html_()
+    table = TableReport(TableVerification(ingested=2, missing=1), problems=[Finding("missing", "k.json")])
+    html = VerifyReport(now, {"a": table}, now)._repr_html_()
+    assert "<td>a</td><td>no</td><td>2</td>" in html
+    assert "<td>missing</td><td>k.json</td>" in table._repr_html_()
+    decision = TableDecision("a", "e", "1", now, "quarantined", "unparsable", "line 2", "v", 0, 1, 9)
+    html = Explanation("file:///k.json", "quarantined", "", [], [decision], [], {})._repr_html_()
+    assert "<td>quarantined</td><td>line 2</td>" in html
+    assert "file:///k.json is quarantined; 0 events" in html
+
+
+def test_a_status_is_a_table_in_notebooks(lake: hw.Lake) -> None:
+    assert "<td>orders_cow</td>" in lake.status()._repr_html_()

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from headwater.app.html import format_table
 from headwater.capture.consumer import CaptureStats
 from headwater.capture.reconcile import ReconcilePass
 from headwater.errors import HeadwaterError
@@ -53,3 +54,17 @@ class RunReport:
     reconciles: list[ReconcilePass] = field(default_factory=list)
     cleans: list[CleanReport] = field(default_factory=list)
     component_failures: dict[str, HeadwaterError] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        columns = ("table", "commits", "rows", "rows deleted", "bad rows", "objects")
+        rows = [
+            (name, t.commits, t.rows, t.deleted, t.bad_rows, _list_counts(t.objects))
+            for name, t in self.tables.items()
+        ]
+        failures = {**self.failures, **self.component_failures}
+        failed = "".join(f"; {name} failed: {error.message}" for name, error in failures.items())
+        return format_table(columns, rows, f"{self.capture.events:,} events captured{failed}")
+
+
+def _list_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{number:,} {what}" for what, number in counts.items())

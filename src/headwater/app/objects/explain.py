@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App
+from headwater.app.html import format_table
 from headwater.app.scope import build_scope, build_sets
 from headwater.capture.position import Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
@@ -76,6 +77,17 @@ class Explanation:
     decisions: list[TableDecision]
     quarantine: Sequence[Row]
     tables: dict[str, TableView]
+
+    def _repr_html_(self) -> str:
+        columns = ("time", "table", "outcome", "reason", "rows", "bad rows", "version", "commit")
+        rows = [
+            (d.decided_at, d.table, d.outcome, d.detail or d.reason, d.rows, d.bad_rows, d.version, d.commit)
+            for d in self.decisions
+        ]
+        reason = f" ({self.reason})" if self.reason else ""
+        bad = "".join(f"; {row['table']}: {row['reason']}: {row['detail']}" for row in self.quarantine)
+        note = f"{self.uri} is {self.status}{reason}; {len(self.events):,} events{bad}"
+        return format_table(columns, rows, note)
 
 
 # The first of these that any table reports is the status of the object.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
+from headwater.app.html import format_table
 from headwater.app.lineage.following import Following, open_commits, read_following
 from headwater.app.listing import list_in_parallel
 from headwater.app.objects.deep_verification import DeepVerification
@@ -61,6 +62,12 @@ class TableReport:
         is_intact = all(corrupt_file.kind != "log" for corrupt_file in self.damaged)
         return self.counts.is_complete and is_intact and not self.outside.rows
 
+    def _repr_html_(self) -> str:
+        rows = [(found.kind, found.key, found.detail) for found in self.problems]
+        return _format_counts({"": self}) + (
+            format_table(("problem", "object", "detail"), rows) if rows else ""
+        )
+
 
 @dataclass(slots=True)
 class VerifyReport:
@@ -79,6 +86,27 @@ class VerifyReport:
     def is_complete(self) -> bool:
         """True if every table equals the bucket, except for pending events."""
         return all(report.is_complete for report in self.tables.values())
+
+    def _repr_html_(self) -> str:
+        return _format_counts(self.tables)
+
+
+def _format_counts(tables: Mapping[str, TableReport]) -> str:
+    names = (
+        "ingested",
+        "pending",
+        "skipped",
+        "quarantined",
+        "missing",
+        "extra",
+        "wrong_version",
+        "wrong_rows",
+    )
+    rows = [
+        (name, "yes" if table.is_complete else "no", *(getattr(table.counts, kind) for kind in names))
+        for name, table in tables.items()
+    ]
+    return format_table(("table", "complete", *(name.replace("_", " ") for name in names)), rows)
 
 
 class Verify:
