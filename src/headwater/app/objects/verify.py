@@ -92,21 +92,12 @@ class VerifyReport:
 
 
 def _format_counts(tables: Mapping[str, TableReport]) -> str:
-    names = (
-        "ingested",
-        "pending",
-        "skipped",
-        "quarantined",
-        "missing",
-        "extra",
-        "wrong_version",
-        "wrong_rows",
-    )
     rows = [
-        (name, "yes" if table.is_complete else "no", *(getattr(table.counts, kind) for kind in names))
+        (name, "yes" if table.is_complete else "no", *table.counts.list_counts().values())
         for name, table in tables.items()
     ]
-    return format_table(("table", "complete", *(name.replace("_", " ") for name in names)), rows)
+    names = (name.replace("_", " ") for name in TableVerification().list_counts())
+    return format_table(("table", "complete", *names), rows)
 
 
 class Verify:

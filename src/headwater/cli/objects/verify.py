@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from headwater.ingest.planning.verification import DeepCounts, TableVerification
 
 INCOMPLETE = 3
-_COUNTS = (
-    "ingested",
-    "pending",
-    "skipped",
-    "quarantined",
-    "missing",
-    "extra",
-    "wrong_version",
-    "wrong_rows",
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -91,13 +81,13 @@ def build_json(report: "VerifyReport") -> dict[str, Any]:
         "tables": {
             name: {
                 "complete": table.is_complete,
-                **_to_counts(table.counts),
+                **table.counts.list_counts(),
                 "watermark": table.watermark,
                 "reasons": dict(table.counts.reasons),
                 "deep": table.deep,
                 "damaged": table.damaged,
                 "outside": table.outside,
-                "folders": {folder: _to_counts(counts) for folder, counts in table.folders.items()},
+                "folders": {folder: counts.list_counts() for folder, counts in table.folders.items()},
                 "problems": [
                     {"kind": found.kind, "bucket": found.bucket, "key": found.key, "detail": found.detail}
                     for found in table.problems
@@ -112,16 +102,15 @@ def render_report(report: "VerifyReport", *, repair: bool, names_bucket: bool = 
     """Print the report as text. `names_bucket`: several buckets may have the same key."""
     if report.repaired:
         render_text(f"{report.repaired:,} objects re-ingested.\n")
-    names = tuple(name.replace("_", " ") for name in _COUNTS)
     rows = {name: table.counts for name, table in report.tables.items()}
     if rows:
-        _render_counts(("table", *names), rows)
+        _render_counts("table", rows)
     for name, following in report.derived.items():
         render_text(f"{name}: not compared with objects; it {following.describe()}")
     for name, table in report.tables.items():
         if table.folders:
             render_text("")
-            _render_counts((f"{name}: folder", *names), table.folders)
+            _render_counts(f"{name}: folder", table.folders)
         if table.deep:
             render_text(f"{name}: {describe_deep(table.deep)}")
         for reason, count in sorted(table.counts.reasons.items()):
@@ -173,9 +162,7 @@ def describe_deep(counts: "DeepCounts") -> str:
     )
 
 
-def _render_counts(columns: tuple[str, ...], rows: "Mapping[str, TableVerification]") -> None:
-    render_table(columns, [(name, *_to_counts(counts).values()) for name, counts in rows.items()])
-
-
-def _to_counts(counts: "TableVerification") -> dict[str, int]:
-    return {name: getattr(counts, name) for name in _COUNTS}
+def _render_counts(title: str, rows: "Mapping[str, TableVerification]") -> None:
+    counts = {name: found.list_counts() for name, found in rows.items()}
+    names = [name.replace("_", " ") for name in next(iter(counts.values()))]
+    render_table((title, *names), [(name, *found.values()) for name, found in counts.items()])

@@ -6,7 +6,7 @@ All streams are in the order of their keys by UTF-8 bytes, which for text is Pyt
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from heapq import merge
 from itertools import groupby
@@ -102,6 +102,11 @@ class TableVerification:
             return
         when = finding.present.last_modified
         self.oldest_open = when if self.oldest_open is None else min(when, self.oldest_open)
+
+    def list_counts(self) -> dict[str, int]:
+        """Return the number of objects by finding, in the order of the fields."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: count for name, count in found.items() if isinstance(count, int)}
 
     @property
     def is_complete(self) -> bool:
