@@ -18,6 +18,7 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:rc(\d+))?")
 PLACES: Mapping[str, tuple[str, bool]] = {
     "pyproject.toml": (r'^version = "([^"]+)"$', False),
     "src/headwater/version.py": (r'^__version__ = "([^"]+)"$', False),
+    "README.md": (r"^Version (\d[^,\s]*)", False),
     "docs/reference/openapi.json": (r'^    "version": "([^"]+)"$', False),
     "deploy/helm/headwater/Chart.yaml": (r"^version: (\S+)$", True),
     "deploy/helm/headwater/Chart.yaml#appVersion": (r'^appVersion: "([^"]+)"$', False),
