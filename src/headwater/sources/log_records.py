@@ -4,7 +4,7 @@ The bytes are an Arrow stream, so that a task reads a range as it reads a file.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -54,13 +54,20 @@ class LogColumns:
     values: list[bytes | None] = field(default_factory=list)
     headers: list[Sequence[tuple[str, bytes | None]]] = field(default_factory=list)
 
-    def add(self, record: LogRecord) -> None:
-        """Add a message."""
-        self.offsets.append(record.offset)
-        self.millis.append(record.millis)
-        self.keys.append(record.key)
-        self.values.append(record.value)
-        self.headers.append(record.headers)
+    def add(
+        self,
+        offset: int,
+        millis: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+    ) -> None:
+        """Add a message, as `LogRecord` describes it."""
+        self.offsets.append(offset)
+        self.millis.append(millis)
+        self.keys.append(key)
+        self.values.append(value)
+        self.headers.append(headers)
 
     def build(self) -> pa.RecordBatch:
         """Return them as `LogRange.columns`."""
@@ -125,14 +132,6 @@ class LogRange:
             return [LogRecord(*found) for found in zip(*values, strict=True)]
         tuples = [tuple((one["name"], one["value"]) for one in found or ()) for found in headers.to_pylist()]
         return [LogRecord(*found) for found in zip(*values, tuples, strict=True)]
-
-
-def build_columns(records: Iterable[LogRecord]) -> pa.RecordBatch:
-    """Return messages as `LogRange.columns`."""
-    columns = LogColumns()
-    for record in records:
-        columns.add(record)
-    return columns.build()
 
 
 def is_log(data: bytes) -> bool:

@@ -162,7 +162,7 @@ class _Collected:
     size: int = 0
 
     def add(self, message: Message, offset: int, limit: int | None, uri: str) -> None:
-        columns, key, value = self.columns, message.key(), message.value()
+        key, value = message.key(), message.value()
         self.size += len(key or b"") + len(value or b"")
         if limit is not None and self.size > limit:
             raise ObjectTooLargeError(
@@ -172,11 +172,8 @@ class _Collected:
             )
         kind, millis = message.timestamp()
         headers: Any = message.headers() or ()
-        columns.offsets.append(offset)
-        columns.millis.append(millis if kind else None)
-        columns.keys.append(key)
-        columns.values.append(value)
-        columns.headers.append(tuple((name, _to_bytes(header)) for name, header in headers))
+        found = tuple((name, _to_bytes(header)) for name, header in headers)
+        self.columns.add(offset, millis if kind else None, key, value, found)
 
 
 class _Reader:

@@ -14,7 +14,8 @@ from headwater.ingest.formats.log_options import LogOptions, Tombstones, build_l
 from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Target
 from headwater.ingest.formats.reader_options import ReaderOptions
-from headwater.sources.log_records import LogRange, LogRecord, build_columns
+from headwater.sources.log_records import LogRange, LogRecord
+from tests.fixtures.log_columns import build_columns
 
 MILLIS = 1_795_780_800_123
 PLAIN_MESSAGES = ('{"n": 1}', ' {\n"n": 2}', '{"s": "łódź"}', '{"m": {"a": 1}}')

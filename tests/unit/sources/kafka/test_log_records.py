@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.sources.log_records import LogRange, LogRecord, build_columns, is_log
+from headwater.sources.log_records import LogRange, LogRecord, is_log
+from tests.fixtures.log_columns import build_columns
 
 MESSAGES = st.lists(
     st.builds(
