@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TypeVar
 
-from headwater.app.html import format_table
+from headwater.app.notebook_table import format_table
 
 T = TypeVar("T")
 _SHOWN = 50

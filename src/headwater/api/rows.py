@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from headwater.app.html import format_table
+from headwater.app.notebook_table import format_table
 from headwater.errors import UsageError
 from headwater.lake.queries.rows import Row, iter_rows
 

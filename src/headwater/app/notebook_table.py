@@ -1,4 +1,4 @@
-"""Tables in notebooks."""
+"""`format_table`: how a notebook shows a report."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.catalogs.sync import read_notes
-from headwater.app.html import format_table
 from headwater.app.iceberg.status import IcebergStatus, read_status
 from headwater.app.lineage.following import Following, InputLag, open_commits, read_following
+from headwater.app.notebook_table import format_table
 from headwater.app.scope import build_scope, build_sets, group_by_queue, label_source
 from headwater.capture.position import BEGINNING, EventRange, Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader

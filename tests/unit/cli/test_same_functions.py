@@ -36,7 +36,7 @@ SHARED: Mapping[str, tuple[Any, str]] = {
     "table NAME cluster": (Table.cluster, "clustering.cluster"),
     "table NAME clean": (Table.clean, "cleaning.clean"),
     "table NAME delete": (Table.delete, "deletion.delete_rows"),
-    "quarantine list": (Quarantine.list, "QuarantineFilter"),
+    "quarantine list": (Quarantine.list, "list_rows"),
     "quarantine show": (Quarantine.__getitem__, "load_row"),
     "quarantine retry": (Quarantine.retry, "Redrive"),
     "quarantine drop": (Quarantine.drop, "Redrive"),
@@ -49,9 +49,7 @@ SERVER = "a process of its own"
 PEEK = "for eyes: the same facts are in `status`, `history` and the tables"
 
 ONLY_COMMANDS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("demo", "init", "doctor", "prepare", "alerts", "lineage", "transform", "schema"), MACHINE
-    ),
+    **dict.fromkeys(("demo", "init", "doctor", "prepare", "alerts"), MACHINE),
     **dict.fromkeys(("config", "config check", "config schema", "config import"), MACHINE),
     **dict.fromkeys(
         ("plan", "up", "down", "routing", "replay", "skip-to", "reconcile", "clean-source"), OPERATION
@@ -81,6 +79,7 @@ ONLY_COMMANDS: Mapping[str, str] = {
         PEEK,
     ),
     **dict.fromkeys(("table NAME index", "table NAME index show", "table NAME metadata"), PEEK),
+    **dict.fromkeys(("lineage", "transform", "schema"), PEEK),
     **dict.fromkeys(("table NAME", "services", "quarantine", "index"), "a group of commands"),
 }
 
@@ -89,7 +88,7 @@ ONLY_METHODS: Mapping[str, str] = {
     **dict.fromkeys((f"Table.to_{kind}" for kind in ("arrow", "pandas", "polars", "spark")), ROWS),
     **dict.fromkeys(
         ("Table.as_of", "Table.count", "Table.sql", "Table.verify", "Table.explain"),
-        "options of `sql` and `verify`",
+        "`sql`, `verify` and `explain` of one table",
     ),
     **dict.fromkeys(("Table.upsert", "Table.insert", "Table.overwrite"), "a command has no frame to write"),
     **dict.fromkeys(("Lake.search", "Lake.recommend"), "`serve` answers them by HTTP"),

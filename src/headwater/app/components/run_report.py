@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from headwater.app.html import format_table
+from headwater.app.notebook_table import format_table
 from headwater.capture.consumer import CaptureStats
 from headwater.capture.reconcile import ReconcilePass
 from headwater.errors import HeadwaterError

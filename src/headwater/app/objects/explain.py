@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.app.application import App
-from headwater.app.html import format_table
+from headwater.app.notebook_table import format_table
 from headwater.app.scope import build_scope, build_sets
 from headwater.capture.position import Position, parse_instant
 from headwater.capture.quarantine_reader import QuarantineReader
@@ -108,12 +108,13 @@ class Explain:
 
         Default: for all tables. Raises `UsageError` for a table without objects.
         """
-        chosen = [table] if table else list(self._settings.object_tables)
-        if table and table not in self._settings.object_tables:
+        known = self._settings.object_tables
+        if table and table not in known:
             raise UsageError(
-                f"{table} has no objects: it is built from other tables",
-                hint=f"explain the object for one of: {', '.join(self._settings.object_tables)}",
+                f"{table} is not built from objects",
+                hint=f"explain the object for one of: {', '.join(known)}",
             )
+        chosen = [table] if table else list(known)
         source, key = parse_uri(uri, self._settings)
         bucket = source.known_location
         if source.type == "kafka" and (offset := parse_offset(key)) is not None:

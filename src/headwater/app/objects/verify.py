@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from headwater.app.application import App, read_clock
-from headwater.app.html import format_table
 from headwater.app.lineage.following import Following, open_commits, read_following
 from headwater.app.listing import list_in_parallel
+from headwater.app.notebook_table import format_table
 from headwater.app.objects.deep_verification import DeepVerification
 from headwater.app.objects.redrive import Redrive
 from headwater.app.objects.streams import build_uri_prefix, open_streams
