@@ -7,10 +7,8 @@ after all offsets. A message that cannot be read is one bad record, whatever the
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import chain, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -53,8 +51,9 @@ def read_log_lines(
     """Return the records of all messages of a range; `name` is that of the format."""
     log, given = LogRange.decode(source.data), read_log_options(options)
     is_plain = name == "json" and not options.flag("multiLine") and not options.text("encoding", "charset")
-    if is_plain and not options.flag("confluent") and (plain := _read_plain(log, given)) is not None:
-        return plain
+    if is_plain and not options.flag("confluent") and (plain := _read_plain(log)) is not None:
+        numbers = compute.subtract(log.columns.column("offset"), log.begin - 1).to_pylist()
+        return Lines(numbers, _complete(plain, log, log.columns, given), _describe(log, given, 0))
     valued = [record for record in log.records if record.value is not None]
     bad: list[_Read] = []
     if name == "json" and options.flag("confluent"):
@@ -66,19 +65,24 @@ def read_log_lines(
     else:
         each = options.replace(header="false") if name == "csv" else options
         read = (_read_alone(lines_format, source, each, record, target) for record in valued)
-    numbered = _Numbered(log)
-    blank = 0
-    for found in (*bad, *read):
-        blank += not found.texts
-        rescued = found.rescued or [None] * len(found.texts)
-        for text, further in zip(found.texts, rescued, strict=True):
-            numbered.add(found.record, _complete(text, log, found.record, given), further)
+    return _number(log, [*bad, *read], given)
+
+
+def _number(log: LogRange, found: Sequence[_Read], options: LogOptions) -> Lines:
+    """Return the records of all messages with their numbers, and those of messages without a value."""
+    numbered, places = _Numbered(log), {record.offset: at for at, record in enumerate(log.records)}
+    records = [one.record for one in found for _ in one.texts]
+    columns = log.columns.take(pa.array([places[record.offset] for record in records], pa.int64()))
+    texts = _complete([text for one in found for text in one.texts], log, columns, options)
+    rescued = [further for one in found for further in one.rescued or [None] * len(one.texts)]
+    for record, text, further in zip(records, texts, rescued, strict=True):
+        numbered.add(record, text, further)
     for record in log.records:
-        if record.value is None and (text := _read_tombstone(record, given)):
-            numbered.add(record, text, None)
+        if record.value is None and (tombstone := _read_tombstone(record, options)):
+            numbered.add(record, tombstone, None)
     if log.available > log.begin:
         numbered.add_lost(log)
-    return numbered.build(_describe(log, given, blank))
+    return numbered.build(_describe(log, options, sum(not one.texts for one in found)))
 
 
 def sample_log(lines_format: LinesFormat, name: str, source: ObjectData, options: ReaderOptions) -> Sample:
@@ -127,7 +131,7 @@ class _Numbered:
         return Lines(self._numbers, self._texts, note, rescued=rescued)
 
 
-def _read_plain(log: LogRange, options: LogOptions) -> Lines | None:
+def _read_plain(log: LogRange) -> Sequence[str] | None:
     """Read all messages at once; None unless each is certainly one JSON document."""
     values = log.columns.column("value")
     if not len(values) or values.null_count or log.available > log.begin:
@@ -140,47 +144,7 @@ def _read_plain(log: LogRange, options: LogOptions) -> Lines | None:
         return None
     if any(compute.any(compute.match_substring(texts, border)).as_py() for border in DOCUMENT_BORDERS):
         return None
-    marked = mark_lone_surrogates(texts.to_pylist())
-    if options.columns or options.tombstones == "delete":
-        if any(map(str.startswith, marked, repeat(MARKER))):
-            return None
-        completed = _complete_all(log, texts, options)
-        if completed is None:
-            return None
-        marked = completed.to_pylist()
-    numbers = compute.subtract(log.columns.column("offset"), log.begin - 1).to_pylist()
-    return Lines(numbers, marked, _describe(log, options, 0))
-
-
-def _complete_all(log: LogRange, texts: pa.Array, options: LogOptions) -> pa.Array | None:
-    """Do what `_complete` does, for all records; None if one lacks a time, or has no columns of its own."""
-    offsets, millis = log.columns.column("offset"), log.columns.column("millis")
-    written: dict[str, tuple[Any, ...]] = {
-        "topic": (f'"{log.topic}"',),
-        "partition": (str(log.partition),),
-        "offset": (offsets.cast(pa.string()),),
-    }
-    if "timestamp" in options.columns and _are_times(millis):
-        times = compute.strftime(millis.cast(_TIME), format=_TIME_FORMAT)
-        written["timestamp"] = ('"', times, 'Z"')
-    if not written.keys() >= set(options.columns):
-        return None
-    if options.columns:
-        body = compute.ascii_ltrim_whitespace(compute.utf8_slice_codeunits(texts, 1))
-        if compute.any(compute.starts_with(body, "}")).as_py():
-            return None
-        columns = [(f'"_kafka_{name}":', *written[name], ",") for name in options.columns]
-        texts = compute.binary_join_element_wise("{", *chain.from_iterable(columns), body, "")
-    if options.tombstones == "delete":
-        begin, middle, end = _wrap("u", "after", "\0", "\0").split("\0")
-        texts = compute.binary_join_element_wise(begin, offsets.cast(pa.string()), middle, texts, end, "")
-    return texts
-
-
-def _are_times(millis: pa.Array) -> bool:
-    """True if all are in the years 1 to 9999."""
-    first, last = compute.min_max(millis).values()
-    return not millis.null_count and first.as_py() >= _YEARS[0] and last.as_py() <= _YEARS[1]
+    return mark_lone_surrogates(texts.to_pylist())
 
 
 def _read_json(
@@ -248,13 +212,29 @@ def _read_alone(
     return _Read(record, lines.texts, lines.rescued)
 
 
-def _complete(text: str, log: LogRange, record: LogRecord, options: LogOptions) -> str:
-    """Return a record with the columns of its message, and in an envelope if tombstones delete rows."""
-    if text.startswith(MARKER) or not text.startswith("{"):
-        return text
+def _complete(
+    records: Sequence[str], log: LogRange, messages: pa.RecordBatch, options: LogOptions
+) -> Sequence[str]:
+    """Return records with the columns of their messages, and in an envelope if tombstones delete rows.
+
+    `messages` are those of the records. A record that is no JSON object stays as it is.
+    """
+    if not options.columns and options.tombstones != "delete":
+        return records
+    texts = completed = pa.array(records, pa.string())
     if options.columns:
-        text = _join(_iter_columns(log, record, options.columns), text)
-    return _wrap("u", "after", text, record.offset) if options.tombstones == "delete" else text
+        head = compute.binary_join_element_wise(
+            *(_write_field(name, log, messages) for name in options.columns), ""
+        )
+        body = compute.ascii_ltrim_whitespace(compute.utf8_slice_codeunits(texts, 1))
+        head = compute.if_else(compute.starts_with(body, "}"), compute.utf8_rtrim(head, ","), head)
+        completed = compute.binary_join_element_wise("{", head, body, "")
+    if options.tombstones == "delete":
+        begin, middle, end = _wrap("u", "after", "\0", "\0").split("\0")
+        offsets = messages.column("offset").cast(pa.string())
+        completed = compute.binary_join_element_wise(begin, offsets, middle, completed, end, "")
+    found: Sequence[str] = compute.if_else(compute.starts_with(texts, "{"), completed, texts).to_pylist()
+    return found
 
 
 def _read_tombstone(record: LogRecord, options: LogOptions) -> str:
@@ -297,46 +277,39 @@ def _read_key(key: bytes | None, columns: tuple[str, ...]) -> str | None:
     return f"{{{json.dumps(columns[0], ensure_ascii=False)}:{text}}}"
 
 
-def _iter_columns(log: LogRange, record: LogRecord, columns: Iterable[str]) -> Iterator[str]:
-    for name in columns:
-        value = _VALUES[name](log, record)
-        if value is not None:
-            yield f'"_kafka_{name}":{value}'
+def _write_field(name: str, log: LogRange, messages: pa.RecordBatch) -> pa.Array:
+    """Return a column of messages as a JSON field with a comma; empty for a message without it."""
+    if name == "topic":
+        values = pa.repeat(f'"{log.topic}"', len(messages))
+    elif name == "partition":
+        values = pa.repeat(str(log.partition), len(messages))
+    elif name == "offset":
+        values = messages.column("offset").cast(pa.string())
+    elif name == "timestamp":
+        values = _write_times(messages.column("millis"))
+    else:
+        write = _write_key if name == "key" else _write_headers
+        column = messages.column("key" if name == "key" else "headers")
+        values = pa.array([None if one is None else write(one) for one in column.to_pylist()], pa.string())
+    return compute.fill_null(compute.binary_join_element_wise(f'"_kafka_{name}":', values, ",", ""), "")
 
 
-def _join(columns: Iterable[str], text: str) -> str:
-    head = ",".join(columns)
-    body = text[1:].lstrip()
-    if not head:
-        return text
-    return f"{{{head}}}" if body.startswith("}") else f"{{{head},{body}"
+def _write_times(millis: pa.Array) -> pa.Array:
+    """Return times in ISO 8601; outside the years 1 to 9999 as numbers, which are read by magnitude."""
+    is_time = compute.and_(compute.greater_equal(millis, _YEARS[0]), compute.less_equal(millis, _YEARS[1]))
+    times = compute.if_else(is_time, millis, 0).cast(_TIME)
+    written = compute.binary_join_element_wise('"', compute.strftime(times, format=_TIME_FORMAT), 'Z"', "")
+    return compute.if_else(is_time, written, millis.cast(pa.string()))
 
 
-def _write_time(_log: LogRange, record: LogRecord) -> str | None:
-    if record.time is None:
-        # Read by its magnitude, such as microseconds.
-        return None if record.millis is None else str(record.millis)
-    return f'"{_format_time(record.time)}"'
+def _write_key(key: bytes) -> str:
+    return json.dumps(show_bytes(key))
 
 
-def _format_time(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
-
-
-def _write_headers(_log: LogRange, record: LogRecord) -> str | None:
+def _write_headers(headers: Sequence[dict[str, Any]]) -> str:
     # Of equal names, the last one counts, as in a map.
-    found = {name: None if value is None else show_bytes(value) for name, value in record.headers}
-    return json.dumps(found, ensure_ascii=False) if found else None
-
-
-_VALUES: dict[str, Callable[[LogRange, LogRecord], str | None]] = {
-    "topic": lambda log, _: f'"{log.topic}"',
-    "partition": lambda log, _: str(log.partition),
-    "offset": lambda _, record: str(record.offset),
-    "timestamp": _write_time,
-    "key": lambda _, record: None if record.key is None else json.dumps(show_bytes(record.key)),
-    "headers": _write_headers,
-}
+    found = {one["name"]: None if one["value"] is None else show_bytes(one["value"]) for one in headers}
+    return json.dumps(found, ensure_ascii=False)
 
 
 def show_bytes(data: bytes | None) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from headwater.config.table import TableConfig
 from headwater.config.table.messages import COLUMN_TYPES
 from headwater.ingest.formats import read_lines, sample_lines
+from headwater.ingest.formats.log_lines import show_bytes
 from headwater.ingest.formats.log_options import LogOptions, Tombstones, build_log_options
 from headwater.ingest.formats.markers import BAD_RECORD, EXPIRED, MALFORMED, MARKER, TOMBSTONE, UNDECODABLE
 from headwater.ingest.formats.protocol import Lines, LinesFormat, ObjectData, Target
@@ -95,6 +96,42 @@ def test_messages_read_at_once_are_as_those_read_one_by_one(
     # An array is always read by itself.
     slow = read(build(*messages, LogRecord(109, None, None, b"[]"), end=110), log=log)
     assert (list(quick.row_numbers), list(quick.texts)) == (list(slow.row_numbers), list(slow.texts))
+
+
+@given(
+    values=st.lists(st.sampled_from([*PLAIN_MESSAGES, "{}", "{ }"]), min_size=1, max_size=4),
+    times=st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4),
+    keys=st.lists(st.none() | st.binary(max_size=3), min_size=4, max_size=4),
+    columns=st.lists(st.sampled_from(list(COLUMN_TYPES)), unique=True),
+    deletes=st.booleans(),
+)
+def test_a_record_has_the_columns_of_its_message(
+    values: list[str], times: list[int | None], keys: list[bytes | None], columns: list[str], deletes: bool
+) -> None:
+    messages = [
+        LogRecord(100 + at, time, key, value.encode(), (("h", key),) if key else ())
+        for at, (value, time, key) in enumerate(zip(values, times, keys, strict=False))
+    ]
+    log = LogOptions(tuple(columns), "delete" if deletes else "leave_out", ("id",))
+    for text, message, value in zip(read(build(*messages), log=log).texts, messages, values, strict=True):
+        found = json.loads(text)
+        if deletes:
+            assert (found["op"], found["offset"]) == ("u", message.offset)
+            found = found["after"]
+        shown = None if message.key is None else show_bytes(message.key)
+        time = (
+            message.millis if message.time is None else f"{message.time.isoformat('T', 'milliseconds')[:-6]}Z"
+        )
+        fields = {
+            "topic": "orders",
+            "partition": 3,
+            "offset": message.offset,
+            "timestamp": time,
+            "key": shown,
+        }
+        fields["headers"] = {"h": shown} if message.key else None
+        own = {f"_kafka_{name}": fields[name] for name in columns if fields[name] is not None}
+        assert found == {**own, **json.loads(value)}
 
 
 def test_line_ends_in_a_message_do_not_divide_it() -> None:
