@@ -64,6 +64,9 @@ def ensure_usable_lake(settings: Settings) -> None:
         captured = [f"{provider}:{bucket}" for provider, bucket in count_events(reader)]
     except TableUnsupportedError:
         return
+    if not captured:
+        # Nothing was captured from any source: the only commit is the one that begins the timeline.
+        return
     if known is None:
         # The bucket with the most events comes first.
         is_known = set(captured) & set(configured.splitlines())

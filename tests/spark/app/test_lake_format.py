@@ -35,3 +35,13 @@ def test_an_older_release_does_not_touch_a_lake_of_a_newer_one(spark: SparkSessi
     ):
         with pytest.raises(UsageError, match="has format 2, written by a newer headwater"):
             check()
+
+
+def test_a_lake_whose_first_capture_was_killed_before_any_event_takes_any_source(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = FolderLake(spark, tmp_path, t={"path": "*.json"})
+    # Like the commit that begins a timeline with several writers: without events and without a source.
+    EventsTable(spark, lake.app.events.path).create()
+    ensure_usable_lake(lake.settings)
+    check_usable_lake(lake.settings, lake.app.events)
