@@ -155,7 +155,7 @@ def test_content_whose_first_notification_was_lost_may_be_in_the_table_twice(
         lake.write("a.json", lines(value))
         os.utime(lake.source / "a.json", (value, value))
         put = lake.capture("a.json")
-        lake.append(put if is_announced else find_without_notification(put, found_by))
+        lake.append(put_later(put) if is_announced else find_without_notification(put, found_by))
         lake.ingest("things")
     assert lake.rows("things", "id") == [(1,), (1,), (2,)]
     assert counts(verify(lake).run()) == {"ingested": 1}
@@ -165,13 +165,14 @@ def test_content_whose_first_notification_was_lost_may_be_in_the_table_twice(
     assert lake.rows("things", "id") == [(1,), (1,), (2,)]
 
 
-def find_without_notification(put: CapturedEvent, name: str) -> CapturedEvent:
-    """What finds an object whose notification was lost: a listing, or a request to read it.
+def put_later(put: CapturedEvent) -> CapturedEvent:
+    """An hour later: content put soon after a decision would be taken for content that its read found."""
+    return replace(put, event=replace(put.event, event_time=put.event.event_time + timedelta(hours=1)))
 
-    An hour ago: a notification that comes soon after would be taken for that of the content found.
-    """
-    ago = put.received_at - timedelta(hours=1)
+
+def find_without_notification(put: CapturedEvent, name: str) -> CapturedEvent:
+    """What finds an object whose notification was lost: a listing, or a request to read it."""
     if name == RETRY_EVENT:
-        return build_retry("local", put.event.bucket, put.event.key, None, None, ago)
-    event = replace(put.event, event_name=name, sequencer="listing", order_key=None, event_time=ago)
-    return replace(put, event=event, received_at=ago, source="listing")
+        return build_retry("local", put.event.bucket, put.event.key, None, None, put.received_at)
+    event = replace(put.event, event_name=name, sequencer="listing", order_key=None)
+    return replace(put, event=event, source="listing")
