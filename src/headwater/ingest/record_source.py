@@ -302,9 +302,10 @@ class RecordSource:
     def _build_finder(self, config: ReaderConfig) -> MisfitFinder:
         if config.file_format in COLUMN_FORMATS:
             return MisfitFinder()
-        is_csv = config.file_format == "csv"
-        rules = CsvRules.from_options(ReaderOptions(config.options)) if is_csv else None
-        return MisfitFinder(config.schema.jsonValue(), rules)
+        if config.file_format == "csv":
+            rules = CsvRules.from_options(ReaderOptions(config.options))
+            return MisfitFinder(config.schema.jsonValue(), rules)
+        return MisfitFinder(config.schema.jsonValue(), quoted=config.numbers)
 
     def _convert(self, record: Column) -> Column:
         for field in self.table_schema:

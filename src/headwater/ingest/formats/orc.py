@@ -1,5 +1,7 @@
 """ORC, read by pyarrow."""
 
+import re
+
 import pyarrow as pa
 from pyarrow import orc
 
@@ -9,6 +11,7 @@ from headwater.ingest.formats.reader_options import ReaderOptions
 
 # ValueError: names in a corrupt footer that are not UTF-8.
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)
+_BEYOND_NANOSECONDS = re.compile(r"timestamp .*is out of range")
 
 
 class OrcFormat:
@@ -30,4 +33,10 @@ class OrcFormat:
 
 
 def _unreadable(source: ObjectData, error: Exception) -> ObjectUnreadableError:
+    # pyarrow has nanoseconds only for ORC.
+    if _BEYOND_NANOSECONDS.search(str(error)):
+        return ObjectUnreadableError(
+            f"{source.uri} has a timestamp outside the years 1678 to 2261, which ORC files cannot have here; "
+            "write such a column as a date, or the file as Parquet"
+        )
     return ObjectUnreadableError(f"{source.uri} is not readable ORC ({len(source.data)} bytes): {error}")

@@ -1,7 +1,7 @@
 """Finds the field of a JSON record that does not fit the columns. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from headwater.ingest.misfits.misfit import (
@@ -15,6 +15,9 @@ from headwater.ingest.misfits.misfit import (
     to_number,
 )
 
+# Texts that Spark reads as numbers.
+_NOT_FINITE = frozenset({"NaN", "INF", "+INF", "-INF", "Infinity", "+Infinity", "-Infinity"})
+
 
 class _Fraction(str):
     """A number with a point or an exponent, as it is written."""
@@ -22,10 +25,17 @@ class _Fraction(str):
     __slots__ = ()
 
 
-def find_json_misfit(text: str, schema: Mapping[str, Any]) -> Misfit | None:
+class _QuotedNumber(str):
+    """A text in a column that takes numbers in quotes."""
+
+    __slots__ = ()
+
+
+def find_json_misfit(text: str, schema: Mapping[str, Any], quoted: Collection[str] = ()) -> Misfit | None:
     """Return what is wrong with the first field that does not fit; None if that is unknown.
 
-    `schema` is a struct in the JSON form of Spark's types. Only what fits in no case is reported.
+    `schema` is a struct in the JSON form of Spark's types. The columns `quoted` take numbers in quotes, too.
+    Only what fits in no case is reported.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -36,7 +46,13 @@ def find_json_misfit(text: str, schema: Mapping[str, Any]) -> Misfit | None:
         return Misfit("its JSON ends too early") if is_cut else None
     except (ValueError, RecursionError):
         return None
+    names = {name.lower() for name in quoted}
+    record = {name: _mark(value) if name.lower() in names else value for name, value in record.items()}
     return next(_iter_misfits(record, schema, ""), None)
+
+
+def _mark(value: Any) -> Any:
+    return _QuotedNumber(value) if isinstance(value, str) and not isinstance(value, _Fraction) else value
 
 
 def _iter_misfits(value: Any, kind: Any, place: str) -> Iterator[Misfit]:
@@ -87,12 +103,12 @@ def _find_fault(value: Any, name: str) -> str:
 
 def _find_number_fault(value: Any, name: str) -> str:
     number = to_number(value)
-    is_quoted = isinstance(value, str) and not isinstance(value, _Fraction)
-    # Spark reads numbers in quotation marks into decimals only, and NaN into the others as well.
+    is_quoted = isinstance(value, str) and not isinstance(value, (_Fraction, _QuotedNumber))
+    # Spark itself reads numbers in quotation marks into decimals only, and NaN into the others as well.
     if number is None or (is_quoted and not name.startswith("decimal(") and number.is_finite()):
         return f"and its column has numbers ({name})"
     if not number.is_finite():
-        return "" if name in FRACTIONS else f"and its column has numbers ({name})"
+        return "" if name in FRACTIONS and value in _NOT_FINITE else f"and its column has numbers ({name})"
     if name in INTEGERS and number != number.to_integral_value():
         return f"and its column has whole numbers ({name})"
     return "" if is_in_range(number, name) else f"which is out of the range of {name}"

@@ -101,6 +101,20 @@ def test_corruption_in_the_middle_is_an_object_error_or_other_values(name: str, 
             read(name, bytes(damaged))
 
 
+@pytest.mark.parametrize("year", [1, 1677, 2263, 9999])
+def test_an_orc_timestamp_that_nanoseconds_do_not_reach_is_refused_with_a_way_out(year: int) -> None:
+    data = write_orc(pa.table({"at": pa.array([None, dt.datetime(year, 1, 1)], pa.timestamp("us"))}))
+    with pytest.raises(ObjectUnreadableError, match="write such a column as a date, or the file as Parquet"):
+        read("orc", data)
+
+
+@pytest.mark.parametrize("year", [1678, 1969, 2261])
+def test_other_orc_timestamps_come_back(year: int) -> None:
+    at = dt.datetime(year, 12, 31, 23, 59, 59, 999999)
+    found = read("orc", write_orc(pa.table({"at": pa.array([at], pa.timestamp("us"))})))
+    assert found["at"].cast(pa.timestamp("us")).to_pylist() == [at]
+
+
 def test_a_parquet_bomb_is_not_unpacked() -> None:
     data = write_parquet(pa.table({"a": pa.array([bytes(1000)] * 1000)}))
     with pytest.raises(ObjectTooLargeError, match="bytes uncompressed"):

@@ -53,12 +53,33 @@ SCHEMA = (
         ('{"ok": 1, "price": []}', "price is [], and its column is double"),
         ('{"id": "5"}', 'id is "5", and its column has numbers (long)'),
         ('{"price": "1.5"}', 'price is "1.5", and its column has numbers (double)'),
+        ('{"price": "inf"}', 'price is "inf", and its column has numbers (double)'),
         ('{"exact": "a"}', 'exact is "a", and its column has numbers (decimal(5,2))'),
         ('{"ok": "' + "x" * 100 + '"}', f'ok is "{"x" * 39}..., and its column is boolean'),
     ],
 )
 def test_the_first_field_that_fits_in_no_case_is_named(text: str, misfit: str) -> None:
     found = find_json_misfit(text, SCHEMA.jsonValue())
+    assert found is not None
+    assert found.describe() == misfit
+
+
+@pytest.mark.parametrize(
+    ("text", "misfit"),
+    [
+        (
+            '{"id": "5", "PRICE": "1.5", "exact": "a"}',
+            'exact is "a", and its column has numbers (decimal(5,2))',
+        ),
+        ('{"id": "5", "small": "7"}', 'small is "7", and its column has numbers (integer)'),
+        ('{"id": "5.5"}', 'id is "5.5", and its column has whole numbers (long)'),
+        ('{"id": "x"}', 'id is "x", and its column has numbers (long)'),
+        ('{"Price": "1e400"}', 'Price is "1e400", which is out of the range of double'),
+        ('{"price": "nan"}', 'price is "nan", and its column has numbers (double)'),
+    ],
+)
+def test_a_column_of_numbers_in_quotes_is_blamed_only_for_other_texts(text: str, misfit: str) -> None:
+    found = find_json_misfit(text, SCHEMA.jsonValue(), {"id", "price"})
     assert found is not None
     assert found.describe() == misfit
 
