@@ -11,7 +11,7 @@ from headwater.cli.rendering import render_json, render_table, render_text
 if TYPE_CHECKING:
     from headwater.rag.evaluation.judged import JudgedSet
     from headwater.rag.evaluation.metrics import Run
-    from headwater.rag.evaluation.report import Evaluation
+    from headwater.rag.evaluation.report import Evaluation, SplitName
 
 
 def register(group: typer.Typer) -> None:
@@ -42,6 +42,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         bool,
         typer.Option("--configured", help="Evaluate the configured search, not the defaults."),
     ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", help="Evaluate a running server at this address, through POST /search."),
+    ] = None,
     per_query: Annotated[
         Path | None, typer.Option("--per-query", help="Write figures and rows of each query: JSON lines.")
     ] = None,
@@ -51,16 +55,24 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
 
     Without options, evaluates the defaults on the catalogue shipped with headwater, and needs no
     configuration. With --configured, embedder, ranking and cross-encoder are those of `search`.
+    With --url, a running server answers the queries: with its index, filters of the key's tenant, and limits.
+    It needs no --catalogue, and reads its key from HEADWATER_API_KEY.
     """
     from headwater.config.extras.packages import ensure_extra
+    from headwater.errors import UsageError
 
     ensure_extra("search", "`headwater index eval`")
     from headwater.rag.evaluation.files import write_lines
     from headwater.rag.evaluation.report import evaluate as build_report
     from headwater.rag.evaluation.report import list_queries
 
-    judged = _read(catalogue, queries, judgements, wands, esci)
-    runs = _run(ctx, judged, configured=configured)
+    if url is not None and configured:
+        raise UsageError(
+            "--url and --configured exclude each other",
+            hint="the server at --url answers with its own configuration",
+        )
+    judged = _read(catalogue, queries, judgements, wands, esci, needs_catalogue=url is None)
+    runs = _ask(url, judged, split) if url is not None else _run(ctx, judged, configured=configured)
     report = build_report(judged, runs, split)
     if per_query is not None:
         write_lines(per_query, list_queries(judged, runs, split))
@@ -83,24 +95,38 @@ def _run(ctx: typer.Context, judged: "JudgedSet", *, configured: bool) -> "dict[
     return run_all(judged, build_embedder(search.embedder), retrieval, build_reranker(retrieval))
 
 
+def _ask(url: str, judged: "JudgedSet", split: "SplitName") -> "dict[str, Run]":
+    from headwater.config.environment import read_environment
+    from headwater.config.search.keys import API_KEY_VARIABLE
+    from headwater.rag.evaluation.report import select_queries
+    from headwater.rag.evaluation.server import SERVER, SearchServer, run_server
+
+    server = SearchServer(url, read_environment().get(API_KEY_VARIABLE, ""))
+    return {SERVER: run_server(server, select_queries(judged, split))}
+
+
 def _read(
     catalogue: Path | None,
     queries: Path | None,
     judgements: Path | None,
     wands: Path | None,
     esci: Path | None,
+    *,
+    needs_catalogue: bool,
 ) -> "JudgedSet":
     from headwater.errors import UsageError
     from headwater.rag.evaluation.files import read_judged, read_shipped
     from headwater.rag.evaluation.public_sets import read_esci, read_wands
 
     own = [path for path in (catalogue, queries, judgements) if path is not None]
-    if bool(own) + (wands is not None) + (esci is not None) > 1 or len(own) not in (0, 3):
+    is_complete = queries is not None and judgements is not None and (catalogue or not needs_catalogue)
+    if bool(own) + (wands is not None) + (esci is not None) > 1 or (own and not is_complete):
         raise UsageError(
             "--catalogue, --queries and --judgements require each other, and exclude --wands and --esci",
-            hint="specify all three, or one folder, or none of them for the shipped catalogue",
+            hint="specify all three, or one folder, or none of them for the shipped catalogue; --url needs "
+            "no --catalogue",
         )
-    if catalogue is not None and queries is not None and judgements is not None:
+    if queries is not None and judgements is not None:
         return read_judged(catalogue, queries, judgements)
     if wands is not None:
         return read_wands(wands)
@@ -110,7 +136,8 @@ def _read(
 def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
     """Print the report as text."""
     first = next(iter(report.runs.values()))
-    render_text(f"{len(judged.products):,} products, {first.queries:,} queries ({report.split})\n")
+    products = f"{len(judged.products):,} products, " if judged.products else ""
+    render_text(f"{products}{first.queries:,} queries ({report.split})\n")
     kinds = list(first.kinds)
     columns = ("run", "nDCG@10", "95 %", "recall@20", "MRR", "no results", *kinds)
     rows = [
@@ -126,6 +153,8 @@ def render_report(report: "Evaluation", judged: "JudgedSet") -> None:
         for name, figures in report.runs.items()
     ]
     render_table(columns, rows)
+    if not report.differences:
+        return
     render_text(f"\nChosen: {report.chosen}. nDCG@10 difference from")
     for name, one in report.differences.items():
         render_text(f"  {name}: {one.mean:+.3f} ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from headwater.errors import ConfigError
 
 API_KEYS_VARIABLE = "HEADWATER_API_KEYS"
+API_KEY_VARIABLE = "HEADWATER_API_KEY"
+"""The key with which headwater itself asks a server."""
 _FORM = "write name:sha256-hex[:tenant[:scope]], comma-separated; hash a key with `printf %s KEY | sha256sum`"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HASH = re.compile(r"[0-9a-fA-F]{64}")

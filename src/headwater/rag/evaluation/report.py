@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.rag.evaluation.judged import JudgedSet
+from headwater.rag.evaluation.judged import JudgedQuery, JudgedSet
 from headwater.rag.evaluation.metrics import Run, Score, find_interval, mean, score_run
 from headwater.rag.evaluation.runs import HYBRID
 
@@ -70,7 +70,7 @@ class EvaluationVerdict:
 
 def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "held-out") -> Evaluation:
     """Return figures for the queries of one split."""
-    names = {query.query_id: query.kind for query in judged.queries if split in ("all", query.split)}
+    names = {query.query_id: query.kind for query in select_queries(judged, split)}
     gains = {query: products for query, products in judged.gains.items() if query in names}
     scores = {name: score_run(run, gains) for name, run in runs.items()}
     chosen = choose(scores)
@@ -80,6 +80,11 @@ def evaluate(judged: JudgedSet, runs: Mapping[str, Run], split: SplitName = "hel
         chosen,
         {name: compare(scores[chosen], found) for name, found in scores.items() if name != chosen},
     )
+
+
+def select_queries(judged: JudgedSet, split: SplitName) -> list[JudgedQuery]:
+    """Return the queries of one split."""
+    return [query for query in judged.queries if split in ("all", query.split)]
 
 
 def list_queries(
@@ -99,8 +104,7 @@ def list_queries(
             "mrr": round(score.reciprocal_rank, 4),
             "rows": list(runs[name].get(query.query_id, ())),
         }
-        for query in judged.queries
-        if split in ("all", query.split)
+        for query in select_queries(judged, split)
         for name, found in scores.items()
         if (score := found.get(query.query_id)) is not None
     ]

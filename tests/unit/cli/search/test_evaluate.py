@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from headwater.cli.main import app
 from headwater.errors import UsageError
+from tests.fixtures.search.scripted_server import HITS, answering
 
 PRODUCTS = [
     {"id": 1, "name": "Red desk lamp", "text": "Bright.", "color": "red"},
@@ -102,6 +103,39 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["index", "eval", *list_options(tmp_path)], catch_exceptions=False)
     assert "nDCG@10" in done.stdout
     assert "Chosen: hybrid" in done.stdout
+
+
+def test_a_running_server_is_evaluated_without_a_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = [*QUERIES, {"query_id": "c", "query": "kettle", "split": "tuning"}]
+    judgements = [{"query_id": query["query_id"], "product_id": 7, "grade": "E"} for query in queries]
+    out = tmp_path / "out.jsonl"
+    options = [
+        "--queries", write(tmp_path / "q.jsonl", queries),
+        "--judgements", write(tmp_path / "j.jsonl", judgements),
+        "--per-query", str(out),
+    ]  # fmt: skip
+    monkeypatch.setenv("HEADWATER_API_KEY", "secret")
+    with answering((200, "", HITS), (422, "", ""), (200, "", HITS)) as (server, address):
+        done = CliRunner().invoke(app, ["index", "eval", *options, "--url", address, "--json"])
+        text = CliRunner().invoke(app, ["index", "eval", *options, "--url", address])
+    assert {path: key for path, key, _ in server.requests} == {"/search": "Bearer secret"}
+    assert [body["query"] for _, _, body in server.requests] == ["desk lmap", "hose"] * 2
+    found = json.loads(done.stdout)["runs"]
+    assert list(found) == ["server"]
+    assert (found["server"]["ndcg@10"], found["server"]["zero_result_rate"]) == (0.5, 0.5)
+    rows = {row["query_id"]: row["rows"] for row in map(json.loads, out.read_text("utf-8").splitlines())}
+    assert rows == {"a": ["7", "p2"], "b": ["7", "p2"]}
+    assert text.stdout.startswith("2 queries (held-out)")
+    assert "Chosen" not in text.stdout
+
+
+@pytest.mark.parametrize("more", [["--configured"], ["--catalogue", "c.jsonl"]])
+def test_a_server_answers_with_its_own_configuration_and_rows(more: list[str]) -> None:
+    done = CliRunner().invoke(app, ["index", "eval", "--url", "http://127.0.0.1:1", *more])
+    assert done.exit_code == 2
+    assert "--url" in done.stderr
 
 
 def test_files_belong_together(tmp_path: Path) -> None:
