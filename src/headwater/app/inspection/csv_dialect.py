@@ -21,11 +21,15 @@ _HEAD_CHARS = 1_000_000
 _ENOUGH = 0.9
 _NAME = re.compile(r"[^\W\d][\w .#/()%-]{0,63}")
 _STRICT = CsvDialect(is_strict=True)
+_COMMENT = "#"
 
 
 @dataclass(frozen=True, slots=True)
 class _Score:
-    """How well a delimiter fits: the share of records with the most frequent number of fields."""
+    """How well a delimiter fits: the share of records with the most frequent number of fields in their file.
+
+    `fields` is that number in most records. Files may have other columns than earlier ones.
+    """
 
     delimiter: str
     share: float
@@ -37,7 +41,8 @@ def inspect_csv(files: Sequence[SampledFile], findings: Findings) -> list[Sample
     encoding = detect_encoding(files)
     texts = {file.listed.key: (_cut(decode(file, encoding.name), file), file) for file in files}
     heads = [text[:_HEAD_CHARS] for text, _ in texts.values() if text.strip()]
-    dialect = _detect_escape(heads, _detect_delimiter(heads, findings), findings)
+    commented = _detect_comment(heads, findings)
+    dialect = _detect_escape(heads, _detect_delimiter(heads, commented, findings), findings)
     records = {key: _read(text, dialect) for key, (text, _) in texts.items()}
     records = {key: found for key, found in records.items() if found}
     header = _detect_header(dialect, list(records.values()), findings)
@@ -56,8 +61,32 @@ def _read(text: str, dialect: CsvDialect) -> list[str]:
     return [one for one in records[: MOST_ROWS + 1] if not one.startswith(MARKER)]
 
 
-def _detect_delimiter(heads: Sequence[str], findings: Findings) -> CsvDialect:
-    scores = [_score(heads, delimiter) for delimiter in _DELIMITERS]
+def _detect_comment(heads: Sequence[str], findings: Findings) -> CsvDialect:
+    """Skip lines that begin with `#` if only the other records have a delimiter's number of fields.
+
+    A line of names may begin with `#`, too.
+    """
+    skipped = [line for head in heads for line in head.splitlines() if line.startswith(_COMMENT)]
+    if not skipped:
+        return _STRICT
+    dialect = replace(_STRICT, comment=_COMMENT)
+    best = max(
+        (_score(heads, dialect, delimiter) for delimiter in _DELIMITERS),
+        key=lambda one: (one.fields > 1, one.share, one.fields),
+    )
+    plain = replace(_STRICT, delimiter=best.delimiter)
+    has_names = any(len(plain.split(line)) == best.fields for line in skipped)
+    if best.fields == 1 or best.share < _ENOUGH or has_names:
+        return _STRICT
+    lines = "1 line begins" if len(skipped) == 1 else f"{len(skipped):,} lines begin"
+    findings.set_option(
+        "comment", _COMMENT, f"{lines} with `#`, such as `{skipped[0][:40]}`: comments are skipped."
+    )
+    return dialect
+
+
+def _detect_delimiter(heads: Sequence[str], dialect: CsvDialect, findings: Findings) -> CsvDialect:
+    scores = [_score(heads, dialect, delimiter) for delimiter in _DELIMITERS]
     good = sorted(
         (one for one in scores if one.fields > 1 and one.share >= _ENOUGH),
         key=lambda one: (-one.share, -one.fields),
@@ -70,7 +99,7 @@ def _detect_delimiter(heads: Sequence[str], findings: Findings) -> CsvDialect:
                 f"{several.share:.0%} of the records have {several.fields} fields if {_show(several)} "
                 "separates them: set `sep` if it does.",
             )
-        return _STRICT
+        return dialect
     best = good[0]
     others = [one for one in good[1:] if one.share == best.share]
     check = ""
@@ -85,22 +114,25 @@ def _detect_delimiter(heads: Sequence[str], findings: Findings) -> CsvDialect:
         )
     if best.delimiter != "," or check:
         findings.set_option("sep", best.delimiter.replace("\t", "\\t"), check.strip())
-    return replace(_STRICT, delimiter=best.delimiter)
+    return replace(dialect, delimiter=best.delimiter)
 
 
 def _show(score: _Score) -> str:
     return {"\t": "a tab"}.get(score.delimiter, f"`{score.delimiter}`")
 
 
-def _score(heads: Sequence[str], delimiter: str) -> _Score:
-    dialect = replace(_STRICT, delimiter=delimiter)
-    counts = Counter(
-        len(dialect.split(record)) for head in heads for record in _read(head, dialect)[:_HEAD_RECORDS]
-    )
-    if not counts:
+def _score(heads: Sequence[str], dialect: CsvDialect, delimiter: str) -> _Score:
+    separated = replace(dialect, delimiter=delimiter)
+    counts = [
+        Counter(len(separated.split(record)) for record in _read(head, separated)[:_HEAD_RECORDS])
+        for head in heads
+    ]
+    usual = [found.most_common(1)[0] for found in counts if found]
+    if not usual:
         return _Score(delimiter, 0, 0)
-    fields, number = counts.most_common(1)[0]
-    return _Score(delimiter, number / counts.total(), fields)
+    fields, _ = max(usual, key=lambda one: one[1])
+    number = sum(number for own, number in usual if own == fields or min(own, fields) > 1)
+    return _Score(delimiter, number / sum(found.total() for found in counts), fields)
 
 
 def _detect_escape(heads: Sequence[str], dialect: CsvDialect, findings: Findings) -> CsvDialect:

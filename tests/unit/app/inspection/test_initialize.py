@@ -184,6 +184,29 @@ def test_records_with_other_numbers_of_fields_are_counted(tmp_path: Path) -> Non
     assert scaffold.checks["tables.t.options.sep"].startswith("1.0% of the records do not have 2 fields")
 
 
+def test_lines_of_comments_are_skipped(tmp_path: Path) -> None:
+    text = "# exported 2026-05-01\n# by hand\ntime;sensor;value\n2026-05-01;s1;1.5\n2026-05-02;s2;2.5\n"
+    scaffold, tables = init(tmp_path, {"sensors/a.csv": text})
+    assert tables["sensors"].options == {"comment": "#", "sep": ";", "header": "true"}
+    check = scaffold.checks["tables.sensors.options.comment"]
+    assert check == "2 lines begin with `#`, such as `# exported 2026-05-01`: comments are skipped."
+
+
+def test_a_line_of_names_after_a_number_sign_is_no_comment(tmp_path: Path) -> None:
+    _, tables = init(tmp_path, {"calls/a.tsv": "#chrom\tpos\tid\n1\t5\tx\n2\t6\ty\n"})
+    assert tables["calls"].options == {"sep": "\\t", "header": "true"}
+
+
+def test_files_whose_columns_changed_are_separated_without_a_doubt(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "people/1.csv": "id,name,zip\n1,Ann,01234\n2,Bob,99999\n",
+        "people/2.csv": "id,name,zip,email\n3,Cy,00001,c@x.org\n",
+    }
+    scaffold, tables = init(tmp_path, files)
+    assert tables["people"].options == {"header": "true"}
+    assert not [key for key in scaffold.checks if "options" in key]
+
+
 def test_json_layouts_are_told_apart(tmp_path: Path) -> None:
     nested = {"id": 1, "address": {"city": None}, "tags": None}
     files: dict[str, str | bytes] = {
