@@ -65,6 +65,7 @@ BENCHMARKS = (
     "verify",
     "poison",
     "embed",
+    "build",
     "sync",
     "reuse",
     "restart",

@@ -90,7 +90,8 @@ class BareSteps:
     def _write_chunks(self, chosen: slice) -> float:
         rows = [build_chunk(point) for point in self._points[chosen]]
         started = time.monotonic()
-        self._chunks.write(self._spark.createDataFrame(rows, CHUNKS_SCHEMA).coalesce(1), self._state)
+        frame = self._spark.createDataFrame(rows, CHUNKS_SCHEMA).coalesce(1)
+        self._chunks.write(frame, self._state, unique_ids=True)
         return time.monotonic() - started
 
     def _upsert(self, chosen: slice) -> float:

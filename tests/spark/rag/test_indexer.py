@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.lake.layout import chunks_path
 from headwater.rag.indexing import indexer
 from tests.fixtures.search.indexed_lake import IndexedLake, Row
 
@@ -193,3 +194,13 @@ def test_nested_attributes_are_fields(spark: SparkSession, tmp_path: Path) -> No
     lake.index.sync()
     assert report is not None
     assert set(lake.points()["1"].fields) == {"specs.size.width", "offers.shop"}
+
+
+def test_rows_whose_keys_read_alike_are_one_chunk(spark: SparkSession, tmp_path: Path) -> None:
+    table = {"path": "*.json", "record_key": ["sku", "shop"], "ordering": "at"}
+    lake = IndexedLake(spark, tmp_path, table, SEARCH)
+    lake.put("1.json", [product("a#b", shop="c"), product("a", shop="b#c"), product("d", shop="e")])
+    lake.follow()
+    chunks = spark.read.format("hudi").load(chunks_path(lake.files.lake))
+    assert sorted(row["row_key"] for row in chunks.collect()) == ["a#b#c", "d#e"]
+    assert set(lake.points()) == {"a#b#c", "d#e"}

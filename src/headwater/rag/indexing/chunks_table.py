@@ -87,11 +87,13 @@ class ChunksTable:
             return self._spark.createDataFrame([], CHUNKS_SCHEMA)
         return found.where(F.col("fingerprint") == self._fingerprint).select(*CHUNKS_SCHEMA.fieldNames())
 
-    def write(self, rows: DataFrame, state: IndexState) -> None:
-        """Write rows and state in one commit."""
+    def write(self, rows: DataFrame, state: IndexState, *, unique_ids: bool = False) -> None:
+        """Write rows and state in one commit. `unique_ids` promises that no two rows are the same chunk."""
         crash_point("before_chunks_commit")
         self._table.write_frame(
-            rows.select(*CHUNKS_SCHEMA.fieldNames()), state.to_metadata(self._fingerprint)
+            rows.select(*CHUNKS_SCHEMA.fieldNames()),
+            state.to_metadata(self._fingerprint),
+            unique_keys=unique_ids,
         )
         crash_point("after_chunks_commit")
 

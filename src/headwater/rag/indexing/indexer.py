@@ -147,7 +147,8 @@ class Indexer:
             kinds = list_kinds(columns, documents.fields)
             new = self._build_state(plan, state, revision, report, kinds)
             with span("commit chunks"):
-                self._chunks.write(chunks, new)
+                # The columns of a key are joined with `#`, which their values may contain, too.
+                self._chunks.write(chunks, new, unique_ids=len(self._rules.key) == 1)
         finally:
             while self._cached:
                 self._cached.pop().unpersist()
