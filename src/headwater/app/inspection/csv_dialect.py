@@ -66,8 +66,7 @@ def _detect_comment(heads: Sequence[str], findings: Findings) -> CsvDialect:
 
     A line of names may begin with `#`, too.
     """
-    skipped = [line for head in heads for line in head.splitlines() if line.startswith(_COMMENT)]
-    if not skipped:
+    if not any(head.startswith(_COMMENT) or f"\n{_COMMENT}" in head for head in heads):
         return _STRICT
     dialect = replace(_STRICT, comment=_COMMENT)
     best = max(
@@ -75,8 +74,9 @@ def _detect_comment(heads: Sequence[str], findings: Findings) -> CsvDialect:
         key=lambda one: (one.fields > 1, one.share, one.fields),
     )
     plain = replace(_STRICT, delimiter=best.delimiter)
-    has_names = any(len(plain.split(line)) == best.fields for line in skipped)
-    if best.fields == 1 or best.share < _ENOUGH or has_names:
+    skipped = [one for head in heads for one in read_records(head, plain)[1] if one.startswith(_COMMENT)]
+    has_names = any(len(plain.split(one)) == best.fields for one in skipped)
+    if not skipped or best.fields == 1 or best.share < _ENOUGH or has_names:
         return _STRICT
     lines = "1 line begins" if len(skipped) == 1 else f"{len(skipped):,} lines begin"
     findings.set_option(

@@ -14,8 +14,7 @@ class MisfitFinder:
     """Finds the field that does not fit. `schema` are the columns as read, in the JSON form of Spark's types.
 
     `csv` are the rules of CSV; without them, records are JSON, whose columns `quoted` take numbers in quotes,
-    too. Records of the objects `unordered` (indexes)
-    have their fields in another order than the columns.
+    too. Records of the objects `unordered` (indexes) have their fields in another order than the columns.
     """
 
     schema: Mapping[str, Any] = field(default_factory=dict)

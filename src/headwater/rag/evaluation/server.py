@@ -21,6 +21,14 @@ _LONGEST_PAUSE = 30.0
 _REFUSED_KEY = frozenset({401, 403})
 _REFUSED_QUERY = 422
 _BUSY = frozenset({429, 503, 504})
+_REDIRECTS = range(300, 400)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the key to another host, and turn the POST into a GET."""
+
+    def redirect_request(self, *_args: Any, **_more: Any) -> None:
+        """Follow none: the status becomes an error."""
 
 
 class SearchServer:
@@ -43,6 +51,7 @@ class SearchServer:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
         self._sleep = sleep
+        self._opener = urllib.request.build_opener(_NoRedirects)
 
     def search(self, query: str, limit: int = _LIMIT) -> list[str]:
         """Return the IDs of the rows found, best first; none for a query that the server rejects."""
@@ -55,7 +64,7 @@ class SearchServer:
                 if error.code == _REFUSED_QUERY:
                     return []
                 if error.code not in _BUSY or attempt == _ATTEMPTS:
-                    raise self._explain_status(error.code) from error
+                    raise self._explain_status(error) from error
                 self._sleep(_read_pause(error.headers.get("Retry-After", "")))
             except OSError as error:
                 reason = getattr(error, "reason", None) or error
@@ -74,11 +83,14 @@ class SearchServer:
         request = urllib.request.Request(  # noqa: S310 - checked: http or https
             self._url, data=body, headers=self._headers, method="POST"
         )
-        with urllib.request.urlopen(request, timeout=self._timeout) as response:  # noqa: S310 - see above
+        with self._opener.open(request, timeout=self._timeout) as response:
             return json.load(response)
 
-    def _explain_status(self, status: int) -> SearchError:
-        if status in _REFUSED_KEY:
+    def _explain_status(self, error: urllib.error.HTTPError) -> SearchError:
+        status = error.code
+        if status in _REDIRECTS:
+            hint = f"specify the address that it redirects to: {error.headers.get('Location', 'unknown')}"
+        elif status in _REFUSED_KEY:
             hint = f"set {API_KEY_VARIABLE} to a key of the server"
         elif status in _BUSY:
             hint = "repeat the command when the server has an index and fewer requests"

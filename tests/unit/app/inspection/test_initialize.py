@@ -192,6 +192,11 @@ def test_lines_of_comments_are_skipped(tmp_path: Path) -> None:
     assert check == "2 lines begin with `#`, such as `# exported 2026-05-01`: comments are skipped."
 
 
+def test_a_number_sign_inside_a_quoted_field_is_no_comment(tmp_path: Path) -> None:
+    _, tables = init(tmp_path, {"notes/a.csv": 'id,text\n1,"one\n# two"\n2,"three"\n'})
+    assert tables["notes"].options == {"header": "true"}
+
+
 def test_a_line_of_names_after_a_number_sign_is_no_comment(tmp_path: Path) -> None:
     _, tables = init(tmp_path, {"calls/a.tsv": "#chrom\tpos\tid\n1\t5\tx\n2\t6\ty\n"})
     assert tables["calls"].options == {"sep": "\\t", "header": "true"}

@@ -69,6 +69,18 @@ def test_another_server_or_a_failing_one_is_an_error(answer: tuple[int, str, str
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_the_key_does_not_follow_a_redirect(status: int) -> None:
+    with (
+        answering((200, "", HITS)) as (other, elsewhere),
+        answering((status, elsewhere, "")) as (_, address),
+        pytest.raises(SearchError, match=f"answers with status {status}") as caught,
+    ):
+        SearchServer(address, "secret").search("lamp")
+    assert caught.value.hint == f"specify the address that it redirects to: {elsewhere}"
+    assert other.requests == []
+
+
 def test_no_server_is_an_error() -> None:
     with pytest.raises(SearchError, match=r"does not answer: .*refused"):
         SearchServer(f"http://127.0.0.1:{find_free_port()}").search("lamp")
